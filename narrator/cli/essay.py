@@ -1,0 +1,217 @@
+"""`narrate --msg N SESSION`: the essay about one message."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+if TYPE_CHECKING:
+    from narrator.context import Context
+    from narrator.draft import Draft, ModelRef
+    from narrator.model import Settings
+    from narrator.prompt import Prompt
+    from narrator.session import Session
+
+OFFLINE_NOTE = (
+    "written offline, without a model; to have a model write it, "
+    "set OPENAI_API_KEY, or give --base-url for a local server"
+)
+
+
+class Page(NamedTuple):
+    """Where the essay goes, and how it looks."""
+
+    path: Path | None
+    """None: Markdown or HTML on stdout."""
+    format: Literal["md", "html"]
+    theme: str
+
+
+def essay(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Recording: a file, a .gz, or - for stdin.")],
+    msg: Annotated[str, typer.Option("--msg", metavar="N", help="Message: its 0-based number, or its id.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write there (.md or .html) instead of to stdout.")
+    ] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="md or html.")] = None,
+    theme: Annotated[str, typer.Option(help="Look of the HTML page: a name or a folder.")] = "article",
+    style: Annotated[str, typer.Option(help="What is written: a name or a folder.")] = "essay",
+    length: Annotated[int | None, typer.Option(min=100, max=20_000, help="Words, instead of the style's own.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model name; else NARRATE_MODEL, else gpt-6-sol.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="An OpenAI-compatible endpoint; else OPENAI_BASE_URL.")
+    ] = None,
+    max_output_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of the answer.")] = None,
+    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds for the whole call.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Write without a model.")] = False,
+    budget: Annotated[int | None, typer.Option(help="Tokens for target and window [24000].")] = None,
+    before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
+    after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and its tokens; send nothing.")] = False,
+    drafts: Annotated[Path, typer.Option(help="Folder the draft is saved in.")] = Path("drafts"),
+    no_save: Annotated[bool, typer.Option("--no-save", help="Save no draft.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what exists.")] = False,
+    no_redact: Annotated[bool, typer.Option("--no-redact", help="Do not mask known secrets.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The draft as JSON on stdout instead of the essay.")] = False,
+) -> None:
+    """Write the essay about one message; Markdown on stdout, a draft in drafts/.
+
+    Example: narrate --msg 144 examples/glm5-144.json -o essay.html
+    """
+    from narrator.cli.output import complain
+    from narrator.draft import check_place
+    from narrator.model import settings_from
+
+    page = choose_page(output, format_, theme)
+    settings = None
+    if not offline:
+        settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
+    if page.path and not dry_run:
+        check_place(page.path, what="the output", force=force)
+    opened = open_with_notices(session, redact=not no_redact)
+    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after)
+    if dry_run:
+        _print_prompt(prompt)
+        return
+    reference = _reference(settings, length=length, budget=budget, before=before, after=after)
+    path = None if no_save else _place(prompt.context, prompt, reference, drafts, force=force)
+    draft = _write(opened, prompt, settings, reference)
+    try:
+        if path is not None:
+            _save(draft, path)
+    finally:
+        # A disk that is full must not cost the essay: it is paid for.
+        _deliver(draft, opened, page, as_json=as_json)
+    if settings is None:
+        complain(OFFLINE_NOTE)
+
+
+def choose_page(output: Path | None, format_: str | None, theme: str) -> Page:
+    """What `-o`, `--format` and `--theme` ask for; the suffix decides where `--format` does not."""
+    from narrator.errors import UsageError
+    from narrator.render import theme_folder
+
+    suffix = output.suffix.lower().lstrip(".") if output else "md"
+    chosen = format_ or {"htm": "html", "markdown": "md"}.get(suffix, suffix)
+    if chosen == "html":
+        theme_folder(theme)
+        return Page(output, "html", theme)
+    if chosen == "md":
+        return Page(output, "md", theme)
+    if format_:
+        raise UsageError(f"--format {format_}: md or html")
+    raise UsageError(f"--output {output}: the name must end in .md or .html, or give --format")
+
+
+def open_with_notices(path: str, *, redact: bool) -> Session:
+    """Open the recording and say what had to be stepped over."""
+    from narrator.cli.output import warn
+    from narrator.formats import open_session
+
+    session = open_session(path, redact=redact)
+    if not redact:
+        warn(["--no-redact: secrets in the recording go into prompt, draft and page as they are"])
+    return session
+
+
+def prepare(
+    session: Session, msg: str, *, style: str, length: int | None, budget: int | None, before: int, after: int
+) -> Prompt:
+    """The prompt for one message, with a warning for each thing that was stepped over on the way."""
+    from narrator.cli.output import warn
+    from narrator.context import DEFAULT_BUDGET, Reach, find_target, take_context
+    from narrator.prompt import build_prompt
+    from narrator.style import load_style
+
+    loaded = load_style(style)
+    target = find_target(session, msg)
+    reach = Reach(budget=DEFAULT_BUDGET if budget is None else budget, before=before, after=after)
+    context = take_context(session, target, reach)
+    warn(context.notices)
+    if omitted := context.centre.omitted:
+        warn([f"message {target} is long: {omitted:,} characters of it left out of the prompt; --budget gives more"])
+    return build_prompt(context, loaded, length=length)
+
+
+def _print_prompt(prompt: Prompt) -> None:
+    from narrator.cli.output import complain
+
+    for message in prompt.messages:
+        typer.echo(f"<!-- {message.role} -->\n\n{message.content}")
+    complain(f"dry run: about {prompt.tokens:,} tokens in the prompt, price unknown; nothing was sent")
+
+
+def _reference(settings: Settings | None, **asked: int | None) -> ModelRef | None:
+    """What identifies the writer in a draft: name, address and whatever was set; None for the offline writer."""
+    from narrator.draft import ModelRef
+
+    if settings is None:
+        return None
+    chosen = {name: value for name, value in asked.items() if value}
+    if settings.max_output_tokens:
+        chosen["max_output_tokens"] = settings.max_output_tokens
+    return ModelRef(name=settings.model, base_url=settings.address if settings.base_url else None, settings=chosen)
+
+
+def _place(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Path, *, force: bool) -> Path:
+    """Where the draft goes; raises ExistsError for the same essay again, before a model is asked."""
+    from narrator.draft import StyleRef, check_place, draft_path, identity, slug
+
+    style = StyleRef(name=prompt.style.name, version=prompt.style.version)
+    digest = identity(context.session.sha256, context.target.index, style, model)
+    folder = slug(context.session.title, context.session.id)
+    path = draft_path(drafts, folder, context.target.index, style.name, digest)
+    check_place(path, what="this essay", force=force)
+    return path
+
+
+def _write(session: Session, prompt: Prompt, settings: Settings | None, reference: ModelRef | None) -> Draft:
+    from narrator.cli.output import complain, progress_line
+    from narrator.pipeline import narrate
+
+    if settings is None:
+        from narrator.offline import OfflineWriter
+
+        return narrate(session, prompt, OfflineWriter(), reference)
+    from narrator.model import Endpoint
+    from narrator.pipeline import ModelWriter
+
+    with progress_line(settings.model) as progress:
+        writer = ModelWriter(Endpoint(settings, progress=progress, notice=complain))
+        return narrate(session, prompt, writer, reference)
+
+
+def _save(draft: Draft, path: Path) -> None:
+    from narrator.cli.output import complain
+    from narrator.draft import save_draft
+
+    save_draft(draft, path)
+    complain(f"saved {path}")
+
+
+def _deliver(draft: Draft, session: Session, page: Page, *, as_json: bool) -> None:
+    from narrator.cli.output import complain, warn
+    from narrator.draft import dump_draft, write_whole
+    from narrator.pipeline import concerns
+
+    warn(concerns(draft, session))
+    text = page_text(draft, page)
+    if page.path is not None:
+        write_whole(page.path, text)
+        complain(f"wrote {page.path}")
+    if as_json:
+        typer.echo(dump_draft(draft), nl=False)
+    elif page.path is None:
+        typer.echo(text, nl=False)
+
+
+def page_text(draft: Draft, page: Page) -> str:
+    """The draft as a page: Markdown on stdout is the essay alone, a file stands with its evidence."""
+    from narrator.render import render_html, render_markdown, theme_folder
+
+    if page.format == "html":
+        return render_html(draft, theme_folder(page.theme))
+    return render_markdown(draft, evidence=page.path is not None)

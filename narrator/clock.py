@@ -1,0 +1,38 @@
+"""Times and durations as text. All times are milliseconds since 1970, shown in UTC, never rounded up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_YEAR_9999 = 253_402_300_799_000
+
+
+def iso(ms: int | None) -> str | None:
+    """ISO 8601 to the second: `2026-05-22T15:54:30Z`; None for no time or one no calendar holds."""
+    if ms is None or not 0 <= ms <= _YEAR_9999:
+        return None
+    return (_EPOCH + timedelta(milliseconds=ms)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def stamp(ms: int | None) -> str | None:
+    """For people: `2026-05-22 15:54:30 UTC`."""
+    text = iso(ms)
+    return text and text.replace("T", " ").replace("Z", " UTC")
+
+
+def span(ms: int) -> str:
+    """A duration: `0.4 s`, `17.2 s`, `4 min 3 s`, `2 h 5 min`, `3 d 4 h`; the smaller part is cut off, not rounded.
+
+    A negative one (a clock that was set back) has a minus before it.
+    """
+    if ms < 0:
+        return f"-{span(-ms)}"
+    seconds = ms // 1000
+    if seconds < 120:
+        return f"{seconds}.{ms % 1000 // 100} s"
+    if seconds < 7200:
+        return f"{seconds // 60} min {seconds % 60} s"
+    if seconds < 172_800:
+        return f"{seconds // 3600} h {seconds % 3600 // 60} min"
+    return f"{seconds // 86_400} d {seconds % 86_400 // 3600} h"

@@ -1,0 +1,217 @@
+"""What a writer may see for one target: outline, window, findings, and a count of what was left out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from narrator.clock import iso
+from narrator.errors import UsageError
+from narrator.excerpt import Excerpt
+from narrator.findings import Finding, diagnose_all, says_nothing
+from narrator.outline import Outline, draw_outline, in_words
+from narrator.record import Record
+from narrator.session import Role, Session, Text
+from narrator.tokens import count_tokens
+from narrator.window import DEFAULT_BUDGET, LEAST_BUDGET, Reach, choose_window, count_window, find_gaps
+
+__all__ = [
+    "DEFAULT_BUDGET",
+    "Context",
+    "Omitted",
+    "Reach",
+    "SessionRef",
+    "TargetRef",
+    "as_json",
+    "find_target",
+    "take_context",
+]
+
+_HEADINGS, _EDGE = 70, 14
+"""Tokens of the headings round window and target and of the lines on the target's place, and of one on an end."""
+
+
+class SessionRef(Record):
+    """The session an essay is about."""
+
+    format: str
+    id: str
+    title: str
+    file: str
+    """Name of the file it was read from, without its folder."""
+    sha256: str
+
+
+class TargetRef(Record):
+    """The message an essay is about."""
+
+    index: int
+    id: str
+    role: Role
+
+
+class Omitted(Record):
+    """What of the session is not shown."""
+
+    messages: int
+    """Messages neither in the window nor in the outline."""
+    characters: int
+    """Characters left out: of the stored JSON of messages that are not shown, of the text of those that are."""
+
+
+class Context(Record):
+    """Everything a writer may see, and may cite."""
+
+    session: SessionRef
+    created: str | None
+    """When the session began, ISO 8601."""
+    begun: int | None
+    """When its first message began, milliseconds since 1970."""
+    ended: int | None
+    """When its last message began."""
+    count: int
+    """Messages in the session."""
+    target: TargetRef
+    earlier: dict[str, int]
+    """How many messages of each kind (`session.Skim.kind`) come before the target."""
+    later: dict[str, int]
+    """How many come after it."""
+    latest: dict[str, int]
+    """Index of the last message of each kind before the target."""
+    window: tuple[Excerpt, ...]
+    """In order, the target among them."""
+    gaps: dict[int, str]
+    """Index of a message of the window → what lies between it and the one before it there, counted by kind."""
+    rest: str
+    """What lies after the window; "" when nothing does."""
+    outline: Outline
+    findings: tuple[Finding, ...]
+    """Of every message in the window, in order."""
+    tokens: int
+    """Estimated tokens of target and window, with all that is said of them."""
+    omitted: Omitted
+    redacted: dict[str, int]
+    notices: tuple[str, ...]
+    """What had to be stepped over, one sentence each: nothing is dropped silently."""
+
+    @property
+    def centre(self) -> Excerpt:
+        """The target's excerpt."""
+        return next(excerpt for excerpt in self.window if excerpt.index == self.target.index)
+
+    def of(self, index: int) -> tuple[Finding, ...]:
+        """The findings of one message of the window."""
+        return tuple(finding for finding in self.findings if finding.index == index)
+
+
+def find_target(session: Session, wanted: str) -> int:
+    """Index of the message that `wanted` names: a 0-based index, a native id, or a unique prefix of one.
+
+    Raises:
+        UsageError: nothing, or more than one message, has that name; says what is valid.
+    """
+    last = len(session) - 1
+    if re.fullmatch(r"-?\d+", wanted):
+        index = int(wanted) if len(wanted) < 12 else last + 1
+        if 0 <= index <= last:
+            return index
+        raise UsageError(f"--msg {wanted}: out of range; the session has {last + 1} messages, valid is 0..{last}")
+    if wanted in session.positions:
+        return session.positions[wanted]
+    found = sorted({index for id_, index in session.positions.items() if wanted and id_.startswith(wanted)})
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(f"{session.skims[index].id} ({index})" for index in found[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        raise UsageError(f"--msg {wanted}: {len(found)} messages begin so: {listed}{more}")
+    raise UsageError(f"--msg {wanted}: neither a number (0..{last}) nor the id of a message in this session")
+
+
+def take_context(session: Session, target: int, reach: Reach = Reach()) -> Context:  # noqa: B008  # frozen
+    """What a writer may see for message `target`.
+
+    Raises:
+        UsageError: the budget is too small for the target or for `before` and `after`.
+    """
+    if reach.budget < LEAST_BUDGET:
+        raise UsageError(f"--budget {reach.budget}: at least {LEAST_BUDGET} tokens are needed")
+    outline = draw_outline(session)
+    earlier: dict[str, int] = dict(Counter(skim.kind for skim in session.skims[:target]))
+    later: dict[str, int] = dict(Counter(skim.kind for skim in session.skims[target + 1 :]))
+    edges = (target == 0) + (target == len(session) - 1)
+    framed = count_tokens(f"{in_words(earlier)}{in_words(later)}") + _HEADINGS + _EDGE * edges
+    window = choose_window(session, target, reach, reach.budget - framed)
+    gaps, rest = find_gaps(session, [excerpt.index for excerpt in window])
+    shown = {excerpt.index for excerpt in window} | set(outline.indices)
+    hidden = [skim for skim in session.skims if skim.index not in shown]
+    left_out = sum(excerpt.omitted for excerpt in window) + sum(entry.omitted for entry in outline.entries)
+    about = session.about
+    return Context(
+        session=SessionRef(format=about.format, id=about.id, title=about.title, file=about.file, sha256=session.sha256),
+        created=iso(about.created),
+        begun=session.skims[0].created,
+        ended=session.skims[-1].created,
+        count=len(session),
+        target=TargetRef(index=target, id=session.message(target).id, role=session.skims[target].role),
+        earlier=earlier,
+        later=later,
+        latest={skim.kind: skim.index for skim in session.skims[:target]},
+        window=window,
+        gaps=gaps,
+        rest=rest,
+        outline=outline,
+        findings=diagnose_all(session, (excerpt.index for excerpt in window)),
+        tokens=count_window(session, window) + framed,
+        omitted=Omitted(messages=len(hidden), characters=sum(skim.size for skim in hidden) + left_out),
+        redacted=session.redacted(),
+        notices=(*session.notices, *_oddities(session, shown)),
+    )
+
+
+def _oddities(session: Session, shown: set[int]) -> list[str]:
+    """One sentence for each kind of oddity in the messages that were read, with where it first stands."""
+    places: dict[str, list[int]] = {}
+    for index in sorted(shown):
+        for oddity in session.message(index).oddities:
+            places.setdefault(oddity, []).append(index)
+    seen: dict[str, int] = {}
+    for skim in session.skims:
+        seen[skim.id] = seen.get(skim.id, 0) + 1
+    doubled = sum(count - 1 for count in seen.values() if count > 1)
+    duplicate = [f"{doubled} duplicate message id(s); messages are named by their place"] if doubled else []
+    return duplicate + [
+        f"skipped {oddity}, in message {found[0]}" + (f" and {len(found) - 1} more" if len(found) > 1 else "")
+        for oddity, found in places.items()
+    ]
+
+
+def as_json(context: Context, whole: Session) -> dict[str, Any]:
+    """The shape of `narrate show --msg N --json`; the target's text is what was said in it, not its calls."""
+    session, centre = context.session, context.centre
+    message = whole.message(centre.index)
+    text = "\n".join(block.text for block in message.blocks if isinstance(block, Text))
+    return {
+        "session": {
+            "format": session.format,
+            "id": session.id,
+            "title": session.title,
+            "messages": context.count,
+            "created": context.created,
+        },
+        "target": {
+            "index": centre.index,
+            "id": centre.id,
+            "role": centre.role,
+            "text": text,
+            "empty": says_nothing(message),
+            "time": centre.time,
+            "findings": [finding.kind for finding in context.of(centre.index)],
+        },
+        "findings": [finding.model_dump(mode="json") for finding in context.findings],
+        "window": [excerpt.index for excerpt in context.window],
+        "outline": list(context.outline.indices),
+        "tokens": context.tokens,
+        "omitted": context.omitted.model_dump(mode="json"),
+    }

@@ -1,0 +1,242 @@
+"""A draft: an essay with all that it came from, saved atomically.
+
+A page can be made from it again with no session and no model. The file's shape is a contract (`docs/draft.md`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from narrator.context import SessionRef, TargetRef
+from narrator.errors import DraftError, ExistsError
+from narrator.findings import Finding
+from narrator.record import Record
+from narrator.session import Role
+
+SCHEMA: Literal[1] = 1
+"""Version of the draft's shape; a change of meaning or a removed key raises it."""
+
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+
+
+class StyleRef(Record):
+    """The style an essay was written in."""
+
+    name: str
+    version: str
+
+
+class ModelRef(Record):
+    """The model that wrote it."""
+
+    name: str
+    base_url: str | None = None
+    """None for the SDK's default endpoint."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """What was sent beside the messages, and what shaped them (budget, before, after); only what was set."""
+
+
+class Usage(Record):
+    """Tokens as the endpoint counted them."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    reasoning: int = 0
+
+
+class EvidenceMessage(Record):
+    """One cited message as it is shown to a reader: redacted as sent, long ones as the model saw them."""
+
+    index: int
+    role: Role
+    time: str | None = None
+    """ISO 8601, UTC."""
+    text: str
+
+
+class Essay(Record):
+    """The essay in Markdown."""
+
+    written: str
+    """As the writer gave it, an outer fence and private thoughts removed."""
+    final: str
+    """As it is published: after repair."""
+
+
+class Times(Record):
+    """When it was made; ISO 8601, UTC."""
+
+    started: str
+    finished: str
+
+
+class Draft(Record):
+    """One essay and all that it came from."""
+
+    schema_: Literal[1] = Field(default=SCHEMA, alias="schema")
+    session: SessionRef
+    target: TargetRef
+    style: StyleRef
+    model: ModelRef | None = None
+    """None: written offline, without a model."""
+    usage: Usage | None = None
+    cost: float | None = None
+    """US dollars; None when the price is unknown."""
+    findings: tuple[Finding, ...] = ()
+    evidence: tuple[EvidenceMessage, ...] = ()
+    essay: Essay
+    check: dict[str, Any] | None = None
+    repair: tuple[dict[str, Any], ...] = ()
+    redacted: dict[str, int] = Field(default_factory=dict)
+    """Kind of secret → how many different ones were masked in what was read."""
+    times: Times
+
+
+def identity(sha256: str, target: int, style: StyleRef, model: ModelRef | None) -> str:
+    """Hex digest of what makes two drafts the same essay: session, target, style and version, model and settings."""
+    facts = [sha256, target, style.name, style.version, model and model.model_dump(mode="json")]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def identity_of(draft: Draft) -> str:
+    """The identity a saved draft was written under."""
+    return identity(draft.session.sha256, draft.target.index, draft.style, draft.model)
+
+
+def slug(title: str, session_id: str) -> str:
+    """Folder name of a session: one component of `[a-z0-9-]`, at most 60 bytes, not a reserved device name.
+
+    The title for people, eight hex digits of the id's hash so that two sessions never share a folder.
+    """
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:48].strip("-")
+    tail = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    stem = "session" if not words or words.split("-")[0] in _RESERVED else words
+    return f"{stem}-{tail}"
+
+
+def draft_path(folder: Path, slug_: str, index: int, style: str, identity_: str) -> Path:
+    """Where a draft of this identity goes: the plain name, or one with six characters of the identity's hash.
+
+    The plain name belongs to whichever identity came first.
+    """
+    style = re.sub(r"[^A-Za-z0-9_-]+", "-", style) or "style"
+    plain = folder / slug_ / f"{index}-{style}.json"
+    if not plain.exists() or _identity_at(plain) == identity_:
+        return plain
+    return plain.with_name(f"{index}-{style}-{identity_[:6]}.json")
+
+
+def check_place(path: Path, *, what: str, force: bool) -> None:
+    """Find out before a model is asked, not after, that nothing can be written at `path`.
+
+    Raises:
+        ExistsError: something stands there and may not be replaced.
+        DraftError: it is a folder, or lies in what is none, or in one that may not be written.
+    """
+    if path.is_dir():
+        raise DraftError(f"cannot write {path}: it is a folder")
+    if not force and (path.exists() or path.is_symlink()):
+        raise ExistsError(f"{what} exists: {path}; --force writes it again")
+    folder = next((parent for parent in path.parents if parent.exists()), Path())
+    if not folder.is_dir():
+        raise DraftError(f"cannot write {path}: {folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DraftError(f"cannot write {path}: permission denied in {folder}")
+
+
+def _identity_at(path: Path) -> str | None:
+    try:
+        return identity_of(load_draft(path))
+    except DraftError:
+        return None
+
+
+def save_draft(draft: Draft, path: Path) -> None:
+    """Write `draft` to `path` whole or not at all.
+
+    Raises:
+        DraftError: the file could not be written; what stood there before is untouched.
+    """
+    write_whole(path, dump_draft(draft))
+
+
+def dump_draft(draft: Draft) -> str:
+    """The draft as strict JSON (no NaN), indented, keys in the contract's order, one line feed at the end.
+
+    A lone surrogate (a byte of a folder's name that is no UTF-8) becomes U+FFFD: no file can hold it.
+    """
+    text = json.dumps(draft.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=1, allow_nan=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") + "\n"
+
+
+def load_draft(path: Path) -> Draft:
+    """Read a draft.
+
+    Raises:
+        DraftError: no such file, not a draft, or written by a version whose shape this one does not know.
+    """
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DraftError(f"{path}: {_reason(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise DraftError(
+            f"{path}: not a draft: it is not JSON; drafts are written by `narrate --msg N SESSION`"
+        ) from error
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema is None:
+        raise DraftError(f"{path}: not a draft: no `schema` key; drafts are written by `narrate --msg N SESSION`")
+    if schema != SCHEMA:
+        raise DraftError(f"{path}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA}")
+    try:
+        return Draft.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise DraftError(f"{path}: not a valid draft: {where}: {first['msg']}") from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file atomically: a temporary file beside it, flushed to disk, then moved into place.
+
+    Raises:
+        DraftError: naming the path and the reason; the old file, if any, is untouched.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".narrate-", dir=path.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise DraftError(f"cannot write {path}: {_reason(error)}") from error
+    finally:
+        # Also when the user interrupts: nothing half-written stays.
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    current = os.umask(0o022)
+    os.umask(current)
+    return current
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

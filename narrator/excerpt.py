@@ -1,0 +1,245 @@
+"""One message as a writer and a reader may see it: what the record states of it, and its text, whole or shortened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from narrator.clock import iso, span, stamp
+from narrator.findings import Finding
+from narrator.passages import Passage, passages_of
+from narrator.record import Record
+from narrator.sanitize import one_line, shorten
+from narrator.session import Role, Session
+from narrator.tokens import count_tokens
+
+__all__ = ["CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
+
+CHARACTERS_A_TOKEN = 5.5
+"""As many as there are in dense prose: a token limit becomes a character limit with it, too high rather than too low,
+and what comes out is counted and shortened again until it fits."""
+KEY_DIGITS = 8
+"""Hex digits of the session's hash that mark our lines in a prompt."""
+_LEAST = 100
+"""Characters below which a shortened passage is not worth its label."""
+_LABEL = 20
+"""Characters of text that a label takes the place of."""
+_OPENING = 160
+"""Characters of an output's first line that are shown in any case: it says what the output is."""
+_SECTION = re.compile(r"(?m)^(?=## )")
+_MOST_SECTIONS, _LEAST_A_SECTION = 12, 50
+"""Sections, and characters for each, with which a text under headings is still shortened section by section."""
+
+
+class Excerpt(Record):
+    """A message of the session as it is shown."""
+
+    index: int
+    id: str
+    role: Role
+    kind: str
+    """What sort of turn it is (`session.Skim.kind`)."""
+    created: int | None
+    """Milliseconds since 1970; so is `completed`."""
+    completed: int | None
+    finish: str | None
+    parent: int | None
+    """Index of the user message it answers."""
+    during: int | None
+    """Index of the message before it, if that one was still running when this one was sent by the user."""
+    model: str | None
+    calls: int
+    """Tool calls in it."""
+    tokens: dict[str, int]
+    """As the provider counted them; empty where none are recorded."""
+    passages: tuple[Passage, ...]
+    omitted: int = 0
+    """Characters of the message left out, in all passages."""
+
+    @property
+    def time(self) -> str | None:
+        """When it began, ISO 8601."""
+        return iso(self.created)
+
+    @property
+    def text(self) -> str:
+        """All passages under their labels."""
+        return "\n".join(f"‹{p.label}›" + (f"\n{p.text}" if p.text else "") for p in self.passages)
+
+    @property
+    def quotable(self) -> str:
+        """The first thing it says or does, for a quotation: its text, else a call's input, else its reasoning."""
+        for kind in ("text", "input", "reasoning", "synthetic", "mark"):
+            for passage in self.passages:
+                if passage.kind == kind and passage.text.strip():
+                    name, value = passage.subject
+                    return (value if name == "command" else f"{name}: {value}") if name else passage.text
+        return ""
+
+    def printed(self, findings: Sequence[Finding], key: str) -> str:
+        """As `prompts/_shared/message.md.j2` prints it, for counting (`tests/test_prompt.py` compares the two)."""
+        lines = [f"[msg {self.index}] {self.role}", f"record: {self.states()}"]
+        lines += [f"record: {finding.kind}: {finding.says}" for finding in findings]
+        if self.passages:
+            lines += [f"<conversation_data {key}>", _body(self.passages, key), f"</conversation_data {key}>"]
+        else:
+            lines.append("record: this message holds no text, no tool call and no other part")
+        return "\n".join(lines) + "\n"
+
+    def states(self) -> str:
+        """What the record states of it beside its findings, in the product's words, on one line."""
+        facts = [self._when(), self._ended(), self._counted()]
+        if self.parent is not None:
+            facts.append(f"answers msg {self.parent}")
+        if self.during is not None:
+            facts.append(f"sent while msg {self.during} was still running")
+        return "; ".join(fact for fact in facts if fact)
+
+    def _ended(self) -> str | None:
+        return f"finish {one_line(self.finish or 'none', 60)}" if self.role == "assistant" else None
+
+    def _when(self) -> str:
+        begun = stamp(self.created)
+        if begun is None or self.created is None:
+            return "no time recorded"
+        if self.role == "user":
+            return f"{'sent' if self.kind == 'typed' else 'stamped'} {begun}"
+        if self.completed is None:
+            return f"began {begun}, no end recorded"
+        return f"began {begun}, took {span(max(0, self.completed - self.created))}"
+
+    def _counted(self) -> str | None:
+        if not self.tokens:
+            return None
+        if not any(self.tokens.values()):
+            return "no tokens counted"
+        told = {name: count for name, count in self.tokens.items() if count or name != "reasoning"}
+        return "tokens " + ", ".join(f"{name} {count:,}" for name, count in told.items())
+
+
+def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> Excerpt:
+    """Message `index` whole, or with its text and labels in at most about `limit` tokens."""
+    message, skim = session.message(index), session.skims[index]
+    passages, omitted = passages_of(message, session), 0
+    if limit is not None and not _fits(passages, limit):
+        passages, omitted = _fit(passages, limit)
+    tokens = message.tokens
+    named = {
+        "in": tokens.input,
+        "cached": tokens.cache_read + tokens.cache_write,
+        "out": tokens.output,
+        "reasoning": tokens.reasoning,
+    } if tokens else {}  # fmt: skip
+    return Excerpt(
+        index=index,
+        id=message.id,
+        role=message.role,
+        kind=skim.kind,
+        created=message.created,
+        completed=message.completed,
+        finish=message.finish,
+        parent=session.positions.get(message.parent or ""),
+        during=_running(session, index),
+        model=message.model,
+        calls=skim.calls,
+        tokens=named,
+        passages=passages,
+        omitted=omitted,
+    )
+
+
+def _running(session: Session, index: int) -> int | None:
+    """The message before a user's turn, if it had begun and not ended when the turn was sent: by time, not by place."""
+    own, before = session.skims[index], session.skims[index - 1] if index else None
+    if own.kind != "typed" or before is None:
+        return None
+    times = (before.created, own.created, before.completed)
+    if times[0] is None or times[1] is None or times[2] is None:
+        return None
+    return before.index if times[0] < times[1] < times[2] else None
+
+
+def _body(passages: Sequence[Passage], key: str) -> str:
+    labelled = (f"[{key} {passage.label}]" + (f"\n{passage.text}" if passage.text else "") for passage in passages)
+    return "\n".join(labelled)
+
+
+def _length(passages: Sequence[Passage]) -> int:
+    """Tokens of the passages under their labels; the real key differs from this one by a few."""
+    return count_tokens(_body(passages, "0" * KEY_DIGITS))
+
+
+def _fits(passages: Sequence[Passage], limit: int) -> bool:
+    """Whether they take at most `limit` tokens; what has more than forty characters a token is not even counted."""
+    return sum(len(passage.text) for passage in passages) <= 40 * limit and _length(passages) <= limit
+
+
+def _fit(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ...], int]:
+    """The passages in at most `limit` tokens, as far as that can be had, and the characters left out."""
+    characters = int(limit * CHARACTERS_A_TOKEN)
+    while True:
+        shown, omitted = _shorten(passages, max(_LEAST, characters))
+        length = _length(shown)
+        if length <= limit or characters <= _LEAST:
+            return shown, omitted
+        characters = int(characters * limit / length * 0.97)
+
+
+def _shorten(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ...], int]:
+    """Share `limit` characters fairly: short passages stay whole, long ones split what remains."""
+    typical = sum(len(passage.text) for passage in passages) // len(passages) + _LABEL
+    kept, omitted = _thin(passages, max(4, limit // min(_LEAST, typical)))
+    shown = []
+    for passage, share in zip(kept, _shares([len(passage.text) for passage in kept], limit, _LEAST), strict=True):
+        text, left_out = _cut(passage, share)
+        omitted += left_out
+        shown.append(passage.model_copy(update={"text": text, "omitted": left_out}) if left_out else passage)
+    return tuple(shown), omitted
+
+
+def _cut(passage: Passage, limit: int) -> tuple[str, int]:
+    """A passage's text in about `limit` characters, and how many were left out."""
+    text = passage.text
+    if passage.kind == "input":  # the argument that says most stands first
+        return shorten(text, limit, head=1)
+    lead = len(text) - len(text.lstrip())
+    opening = min(lead, _OPENING) + min(_OPENING, len(text[lead : lead + _OPENING].split("\n")[0]) + 1)
+    if passage.kind != "output" or opening <= 0.6 * limit:
+        return abridge(text, limit)
+    room = max(limit, opening + _LEAST)
+    return shorten(text, room, head=opening / (room - 2))
+
+
+def _shares(lengths: Sequence[int], limit: int, least: int) -> list[int]:
+    """Characters for each of several texts of the given lengths, `least` at least."""
+    shares: dict[int, int] = {}
+    remaining = limit
+    for place in sorted(range(len(lengths)), key=lambda place: lengths[place]):
+        shares[place] = min(lengths[place], max(least, remaining // (len(lengths) - len(shares))))
+        remaining = max(0, remaining - shares[place])
+    return [shares[place] for place in range(len(lengths))]
+
+
+def abridge(text: str, limit: int) -> tuple[str, int]:
+    """About `limit` characters of a text, and how many were left out.
+
+    Head and tail (`sanitize.shorten`); of a text under headings, as a compaction summary is, those of every section:
+    its goal stands at the beginning, what was reached near the end.
+    """
+    sections = _SECTION.split(text)
+    if len(text) <= limit or not 3 <= len(sections) <= min(_MOST_SECTIONS, limit // _LEAST_A_SECTION):
+        return shorten(text, limit)
+    shares = _shares([len(section) for section in sections], limit, 0)
+    pieces = [shorten(section, share) for section, share in zip(sections, shares, strict=True)]
+    return "".join(piece for piece, _ in pieces), sum(left_out for _, left_out in pieces)
+
+
+def _thin(passages: Sequence[Passage], most: int) -> tuple[list[Passage], int]:
+    """Keep the first two thirds of `most` and the last third; a counted mark stands for the rest."""
+    if len(passages) <= most:
+        return list(passages), 0
+    tail = most // 3
+    head, rest, last = passages[: most - tail], passages[most - tail : len(passages) - tail], passages[-tail:]
+    characters = sum(len(passage.text) for passage in rest)
+    mark = Passage(kind="left-out", label=f"{len(rest)} parts ({characters:,} characters) left out", text="", at="")
+    return [*head, mark, *last], characters

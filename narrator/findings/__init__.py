@@ -1,0 +1,41 @@
+"""What the record knows about a message: one small rule per kind, each with its evidence.
+
+A rule is a function of a message and its session that returns a finding or None. It reads metadata, never opinions:
+what it says can be read off the named fields again by anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from narrator.findings.calls import CALL_RULES
+from narrator.findings.finding import Evidence, Finding, Kind
+from narrator.findings.sequence import SEQUENCE_RULES
+from narrator.findings.turns import NUDGE_WORDS, TURN_RULES, says_nothing, typed_text
+from narrator.session import Message, Session
+
+__all__ = [
+    "NUDGE_WORDS",
+    "RULES",
+    "Evidence",
+    "Finding",
+    "Kind",
+    "diagnose",
+    "diagnose_all",
+    "says_nothing",
+    "typed_text",
+]
+
+RULES: tuple[Callable[[Message, Session], Finding | None], ...] = (*TURN_RULES, *CALL_RULES, *SEQUENCE_RULES)
+"""All rules, in the order in which findings are listed."""
+
+
+def diagnose(session: Session, index: int) -> tuple[Finding, ...]:
+    """What the record knows about message `index`: at most one finding of a kind."""
+    message = session.message(index)
+    return tuple(found for rule in RULES if (found := rule(message, session)) is not None)
+
+
+def diagnose_all(session: Session, indices: Iterable[int]) -> tuple[Finding, ...]:
+    """What the record knows about several messages, in the given order."""
+    return tuple(found for index in indices for found in diagnose(session, index))

@@ -1,0 +1,174 @@
+"""An answer as it comes in, and whether it holds an essay.
+
+Knows the shape of Chat Completions, whole or in chunks, and trusts none of it: compatible servers leave out,
+rename and retype every field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from narrator.draft import Usage
+from narrator.errors import (
+    ModelCutOffError,
+    ModelError,
+    ModelNoAnswerError,
+    ModelRefusedError,
+    ModelUnavailableError,
+)
+from narrator.model.faults import another_try
+from narrator.model.settings import Settings
+from narrator.reply import Reply, clean_essay, document_kind, plain_text, server_words
+
+_AT_LIMIT = {"length", "max_tokens", "max_output_tokens", "model_length"}
+_FILTERED = {"content_filter", "safety", "refusal"}
+_CALLED = {"tool_calls", "tool_call", "tool_use", "function_call"}
+_BROKEN_OFF = {"abort", "cancelled"}
+"""Finish reasons, lower case, as servers and gateways name them; any other word is a normal end."""
+
+
+@dataclass
+class Answer:
+    """What has come so far; `add` takes one decoded object after the other."""
+
+    streamed: bool = False
+    """It comes in chunks, so that only a finish reason shows that it is whole."""
+    finish: str | None = None
+    model: str = ""
+    usage: Usage | None = None
+    refusal: str = ""
+    called: bool = False
+    """A tool call came, although no tools were offered."""
+    chosen: bool = False
+    """A choice came."""
+    keys: dict[str, None] = field(default_factory=dict)
+    """Top-level keys that came, in order."""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The essay's text so far; a model's separate reasoning is never part of it."""
+        return "".join(self.pieces)
+
+    def add(self, payload: Mapping[str, Any]) -> str:
+        """Take a completion or a chunk of one, and return the text it adds."""
+        self.keys |= dict.fromkeys(str(key) for key in payload)
+        self.model = _string(payload.get("model")) or self.model
+        self.usage = _usage(payload.get("usage")) or self.usage
+        choice = first_choice(payload)
+        if choice is None:
+            return ""
+        self.chosen = True
+        self.finish = _string(choice.get("finish_reason")) or self.finish
+        part = choice.get("delta")
+        # Some servers send all text so far as `message` beside each delta: it counts where there is none.
+        if part is None and not self.pieces:
+            part = choice.get("message")
+        if not isinstance(part, Mapping):
+            return ""
+        text, refusal = _content(part.get("content"))
+        self.refusal += _string(part.get("refusal")) + refusal
+        self.called = self.called or bool(part.get("tool_calls") or part.get("function_call"))
+        if text:
+            self.pieces.append(text)
+        return plain_text(text)
+
+
+def first_choice(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The first choice of a payload; only one is asked for."""
+    choices = payload.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, Mapping) else None
+
+
+def _content(content: object) -> tuple[str, str]:
+    """Text and refusal of a message's content: a string, or a list of parts (reasoning is left out)."""
+    if isinstance(content, str):
+        return content, ""
+    text, refusal = "", ""
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, Mapping) and part.get("type", "text") in {"text", "output_text"}:
+            text += _string(part.get("text"))
+        elif isinstance(part, Mapping):
+            refusal += _string(part.get("refusal"))
+    return text, refusal
+
+
+def _usage(counts: object) -> Usage | None:
+    if not isinstance(counts, Mapping):
+        return None
+    prompt, completion = counts.get("prompt_tokens_details"), counts.get("completion_tokens_details")
+    usage = Usage(
+        input=_count(counts, "prompt_tokens"),
+        output=_count(counts, "completion_tokens"),
+        cached=_count(prompt, "cached_tokens"),
+        reasoning=_count(completion, "reasoning_tokens"),
+    )
+    return usage if usage.input or usage.output else None
+
+
+def _count(counts: object, name: str) -> int:
+    value = counts.get(name) if isinstance(counts, Mapping) else None
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def judge(answer: Answer, settings: Settings) -> Reply:
+    """The reply that an answer amounts to.
+
+    Raises:
+        ModelRefusedError: the model or a filter declined.
+        ModelCutOffError: the output limit was reached.
+        ModelNoAnswerError: something whole came that is no essay.
+        ModelUnavailableError: another try may mend it; its `__cause__` is the verdict when none does.
+    """
+    finish = (answer.finish or "").lower()
+    if answer.refusal.strip():
+        raise ModelRefusedError(f"the model refused: {server_words(answer.refusal)}; choose another message or --model")
+    if finish in _FILTERED:
+        raise ModelRefusedError(f"a content filter stopped the answer ({finish}); choose another message or --model")
+    if finish == "error":
+        raise ModelUnavailableError(f"{settings.address} failed while {settings.model} was writing")
+    text, notes = clean_essay(answer.text)
+    if finish in _AT_LIMIT:
+        raise ModelCutOffError(_at_limit(text, settings))
+    if verdict := _unfinished(answer, text, finish):
+        raise another_try(verdict)
+    if finish in _CALLED or (answer.called and not text):
+        raise ModelNoAnswerError(f"{settings.model} called a tool instead of writing; use another --model")
+    if not text:
+        raise another_try(ModelNoAnswerError(f"{settings.model} sent an empty answer; use another --model"))
+    if kind := document_kind(text):
+        raise ModelNoAnswerError(f"{settings.model} sent a document of {kind} instead of Markdown; use another --model")
+    model = server_words(answer.model) or settings.model
+    return Reply(text=text, model=model, finish=answer.finish, usage=answer.usage, notes=notes)
+
+
+def _at_limit(text: str, settings: Settings) -> str:
+    limit = settings.max_output_tokens
+    now = f" (now {limit})" if limit else ""
+    if not text:
+        return f"the whole output limit went to reasoning, no essay was written; raise --max-output-tokens{now}"
+    return f"the output limit cut the answer off after {len(text)} characters; raise --max-output-tokens{now}"
+
+
+def _unfinished(answer: Answer, text: str, finish: str) -> ModelError | None:
+    """What is missing of an answer that ended too early, if something is."""
+    if not answer.chosen:
+        keys = server_words(", ".join(answer.keys)) or "nothing"
+        return ModelNoAnswerError(f"the answer holds no choices, only: {keys}; check --base-url and --model")
+    if finish in _BROKEN_OFF or (answer.streamed and not finish):
+        return cut_off(text)
+    return None
+
+
+def cut_off(text: str) -> ModelCutOffError:
+    """The verdict on an answer that ended in the middle."""
+    return ModelCutOffError(f"the answer was cut off after {len(text)} characters, without a finish; try again")

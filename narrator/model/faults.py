@@ -1,0 +1,217 @@
+"""What a server says instead of an answer, as our errors: each says what happened, where, and what to do."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from narrator.errors import (
+    ModelError,
+    ModelRefusedError,
+    ModelRejectedError,
+    ModelUnavailableError,
+)
+from narrator.model.settings import Settings
+from narrator.reply import server_words
+
+LONGEST_PAUSE = 120.0
+"""Seconds a server may ask us to wait; when it asks for more, the call fails and says so."""
+
+_PASSING = {408, 409, 425, 429}
+"""Client errors that another try may mend: timeout, conflict, too early, rate limit."""
+_UNSUPPORTED = {501, 505}
+"""Server errors that another try will not mend."""
+_STATUS_OF = {
+    "context_length_exceeded": 400,
+    "unsupported_parameter": 400,
+    "invalid_api_key": 401,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "insufficient_quota": 429,
+    "invalid_request_error": 400,
+}
+"""Names in place of a number, the vaguest last; what is not here may pass, so it is tried again."""
+_REJECTED = {
+    401: ("{address} refused the key", "check OPENAI_API_KEY"),
+    402: ("{address} wants to be paid first", "add credit or use another key"),
+    403: ("{address} does not let this key use {model}", "use another key or --model"),
+    404: ("there is no model {model} at {address}", "check --model, and that --base-url ends in /v1"),
+}
+"""Status → what happened, and what to do."""
+_REJECTED_OTHERWISE = ("{address} turned the request for {model} down", "the same would fail again")
+
+_SPENT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+_FILTERED = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation")
+_TOO_LONG = (
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context size",
+    "prompt is too long",
+    "too many tokens",
+)
+_PARAMETER = (
+    "unsupported_parameter",
+    "unsupported_value",
+    "unsupported parameter",
+    "unknown parameter",
+    "unrecognized request argument",
+    "extra inputs",
+)
+"""What servers call it, in a code or in a sentence, lower case."""
+
+
+class Report(NamedTuple):
+    """What a server said about a failure, whichever shape it came in."""
+
+    status: int | None
+    """HTTP status, or the number inside an answer that came with status 200; None when there is neither."""
+    names: str
+    """Its code, type and parameter, lower case, in one string to search."""
+    words: str
+    """Its sentence, fit to print, together with what the provider behind it said."""
+    parameter: str = ""
+    retry_after: float | None = None
+    """Seconds it asked us to wait."""
+    hopeless: bool = False
+    """It said that another try is of no use."""
+
+
+def another_try(verdict: ModelError) -> ModelUnavailableError:
+    """`verdict` as something another try may mend; when none does, it stands: it is the `__cause__`."""
+    passing = ModelUnavailableError(str(verdict))
+    passing.__cause__ = verdict
+    return passing
+
+
+def read_report(
+    body: object,
+    settings: Settings,
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Report:
+    """The report in an error's body.
+
+    Seen in the wild: `{"error": {…}}`, `{"error": "…"}`, `{"detail": "…"}`, `{"detail": [{…}]}`, the inner
+    object alone, plain text, a web page.
+
+    Args:
+        body: decoded JSON, or text.
+        settings: whose key is masked.
+        status: HTTP status, where the error has one of its own.
+        headers: of the response, names in lower case or in a mapping that ignores case.
+    """
+    headers = headers or {}
+    facts = _facts(body)
+    code, parameter = facts.get("code"), facts.get("param")
+    named = (code, facts.get("type"), parameter, facts.get("innererror"))
+    names = " ".join(str(name).lower() for name in named if name)
+    number = int(str(code)) if str(code).isdecimal() and len(str(code)) == 3 else None
+    known = (number for name, number in _STATUS_OF.items() if name in names)
+    return Report(
+        status=status or number or next(known, None),
+        names=f"{names} content_filter" if _filtered(body) else names,
+        words=server_words(_sentence(facts), settings.api_key.get_secret_value()),
+        parameter=server_words(parameter) if isinstance(parameter, str) else "",
+        retry_after=_pause(headers),
+        hopeless=headers.get("x-should-retry") == "false",
+    )
+
+
+def _facts(body: object) -> Mapping[str, Any]:
+    """The object that describes the error; one with a message only, when the body is or holds mere text."""
+    error: Any = body
+    if isinstance(body, Mapping):
+        error = body.get("error") or body.get("detail") or body
+    if isinstance(error, list) and error:
+        error = error[0]
+    return error if isinstance(error, Mapping) else {"message": str(error or "")}
+
+
+def _sentence(facts: Mapping[str, Any]) -> str:
+    """The message, and in brackets what a gateway quotes from the provider behind it."""
+    message = next((facts[name] for name in ("message", "msg", "code", "type") if facts.get(name)), "")
+    metadata = facts.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f"{message} ({raw})" if raw else str(message)
+
+
+def _filtered(body: object) -> bool:
+    """Whether an error's body is a completion that a filter stopped: some servers send it with status 400."""
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, Mapping) and first.get("finish_reason") == "content_filter"
+
+
+def _pause(headers: Mapping[str, str]) -> float | None:
+    """Seconds the server asks us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            seconds = float(milliseconds) / 1000
+        else:
+            seconds = _seconds(headers.get("retry-after", ""))
+    except (ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
+
+
+def _seconds(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        return email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+
+
+def failure(report: Report, settings: Settings) -> ModelError:
+    """The error that a report amounts to."""
+    told = f" ({report.status})" if report.status else ""
+    said = f"{told}: {report.words}" if report.words else told
+    text = f"{report.names} {report.words.lower()}"
+    malformed = report.status in {400, 422}
+    if any(name in text for name in _FILTERED):
+        advice = "choose another message or --model"
+        return ModelRefusedError(f"content_filter: a filter turned the request down{said}; {advice}")
+    if any(name in text for name in _SPENT):
+        return ModelRejectedError(f"the quota of this key is used up{said}; check its plan and billing")
+    if report.status == 413 or (malformed and any(words in text for words in _TOO_LONG)):
+        advice = "a smaller --budget gives a shorter one"
+        return ModelRejectedError(f"the prompt is too long for {settings.model}{said}; {advice}")
+    if malformed and any(words in text for words in _PARAMETER):
+        return ModelRejectedError(_parameter(report, settings, said))
+    if _may_pass(report):
+        return _unavailable(report, settings, said)
+    what, advice = _REJECTED.get(report.status or 0, _REJECTED_OTHERWISE)
+    what = what.format(model=settings.model, address=settings.address)
+    return ModelRejectedError(f"{what}{said}; {advice}")
+
+
+def _may_pass(report: Report) -> bool:
+    status = report.status
+    if report.hopeless:
+        return False
+    return status is None or status in _PASSING or (status >= 500 and status not in _UNSUPPORTED)
+
+
+def _unavailable(report: Report, settings: Settings, said: str) -> ModelUnavailableError:
+    what = f"{settings.model} is rate limited" if report.status == 429 else f"{settings.address} failed"
+    pause, asks = report.retry_after, ""
+    if pause is not None:
+        asks = f"; it asks to wait {pause:.3g} s"
+        asks += f", longer than the {LONGEST_PAUSE:.0f} s that narrate waits" if pause > LONGEST_PAUSE else ""
+    return ModelUnavailableError(f"{what}{said}{asks}", retry_after=pause)
+
+
+def _parameter(report: Report, settings: Settings, said: str) -> str:
+    limit = settings.max_output_tokens is not None and "tokens" in f"{report.parameter} {report.words}"
+    advice = "leave out --max-output-tokens" if limit else "use another --model or --base-url"
+    name = f"the parameter {report.parameter}" if report.parameter else "a parameter"
+    return f"{settings.model} at {settings.address} does not take {name}{said}; {advice}"

@@ -1,0 +1,109 @@
+"""Which model is asked, where, and within what bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from narrator.errors import UsageError
+from narrator.record import Record
+from narrator.reply import plain_text, server_words
+
+DEFAULT_MODEL = "gpt-6-sol"
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+DEFAULT_TIMEOUT = 600.0
+"""Seconds for the whole call."""
+
+_NO_KEY = "none"
+"""What a server without keys gets: the SDK refuses an empty one."""
+
+
+class Settings(Record):
+    """One model at one endpoint."""
+
+    model: str
+    base_url: str | None
+    """None for OpenAI's own."""
+    api_key: SecretStr
+    max_output_tokens: int | None = None
+    """None: not sent, the endpoint's own limit holds."""
+    timeout: float = DEFAULT_TIMEOUT
+    """Seconds for the whole call, every try and every wait between tries included."""
+    attempts: int = 4
+    """Requests at most, the first included."""
+
+    @property
+    def address(self) -> str:
+        """Where requests go, fit to print: without user name, password and query."""
+        parts = urlsplit(self.base_url or DEFAULT_BASE_URL)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def settings_from(
+    model: str | None,
+    base_url: str | None,
+    env: Mapping[str, str],
+    max_output_tokens: int | None = None,
+    timeout: float | None = None,
+) -> Settings | None:
+    """Settings for the model the call and the environment name; None when they name none: write offline.
+
+    Args:
+        model: `--model`; before NARRATE_MODEL, before `DEFAULT_MODEL`.
+        base_url: `--base-url`; before OPENAI_BASE_URL.
+        env: environment variables; one that is empty or blank counts as unset.
+        max_output_tokens: `--max-output-tokens`.
+        timeout: `--timeout`, seconds; None for `DEFAULT_TIMEOUT`.
+
+    Raises:
+        UsageError: a value cannot be used, or a model is asked for and there is nowhere to ask.
+    """
+    key = _key(env)
+    address = _address("--base-url", base_url) if base_url is not None else None
+    if address is None and (named := env.get("OPENAI_BASE_URL", "").strip()):
+        address = _address("OPENAI_BASE_URL", named)
+    if model is not None and not model.strip():
+        raise UsageError("--model: the name is empty")
+    if max_output_tokens is not None and max_output_tokens < 1:
+        raise UsageError(f"--max-output-tokens {max_output_tokens}: at least 1 is needed")
+    if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
+        raise UsageError(f"--timeout {timeout:g}: a number of seconds above 0 is needed")
+    if not key and address is None:
+        if model is not None:
+            raise UsageError(
+                f"--model {server_words(model)}: no key and no base URL to ask it; set OPENAI_API_KEY, "
+                "or give --base-url, or leave out --model to write offline"
+            )
+        return None
+    return Settings(
+        model=plain_text(model or env.get("NARRATE_MODEL", "")).strip() or DEFAULT_MODEL,
+        base_url=address,
+        api_key=SecretStr(key or _NO_KEY),
+        max_output_tokens=max_output_tokens,
+        timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
+    )
+
+
+def _key(env: Mapping[str, str]) -> str:
+    """The key of the environment, "" when there is none; it goes into a header: visible ASCII only."""
+    key = env.get("OPENAI_API_KEY", "").strip()
+    if not all("!" <= character <= "~" for character in key):
+        raise UsageError("OPENAI_API_KEY: it holds white space, a control character or one beyond ASCII; copy it again")
+    return key
+
+
+def _address(source: str, value: str) -> str:
+    """`value` if it is the address of a web server."""
+    value = value.strip()
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable or not value.isprintable() or " " in value:
+        shown = server_words(value.rpartition("@")[2])
+        raise UsageError(f"{source} {shown!r}: not an address like http://localhost:8080/v1")
+    return value

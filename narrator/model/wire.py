@@ -1,0 +1,221 @@
+"""One request to the endpoint: the only module that imports the SDK and what it stands on.
+
+The SDK makes the request (address, key, proxies, TLS) and names what goes wrong with it; the body is read
+here, because the SDK's own reading lets half of the bad answers through (a web page becomes a string, a
+stream that ends early is no error) and fails on the others with whatever exception comes first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import anyio
+import httpx2
+import openai
+from openai.types.chat import ChatCompletionMessageParam
+
+from narrator.errors import (
+    ModelError,
+    ModelNoAnswerError,
+    ModelRejectedError,
+    ModelUnavailableError,
+    UsageError,
+)
+from narrator.model.answer import Answer, cut_off, first_choice, judge
+from narrator.model.faults import another_try, failure, read_report
+from narrator.model.settings import DEFAULT_BASE_URL, Settings
+from narrator.reply import Reply, plain_text, server_words
+
+CONNECT_TIMEOUT = 10.0
+"""Seconds; there is none for reading: a model may think for minutes, and the whole call has its deadline."""
+
+_FOREIGN = (
+    openai.OpenAIError,
+    httpx2.HTTPError,
+    httpx2.StreamError,
+    httpx2.InvalidURL,
+    ssl.SSLError,
+    anyio.EndOfStream,
+)
+"""What the SDK and the client below it raise; `fault` knows each."""
+_OUR_FAULT = (
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+    httpx2.TooManyRedirects,
+    httpx2.InvalidURL,
+)
+"""Failures that lie in the address or the headers: another try would fail in the same way."""
+
+
+def open_client(settings: Settings) -> openai.AsyncOpenAI:
+    """A client for one run; to be made, used and closed inside one event loop.
+
+    Raises:
+        UsageError: the address, a proxy variable, SSL_CERT_FILE or an OPENAI_ variable cannot be used.
+    """
+    try:
+        # Handed in: the one that the SDK makes itself complains from `__del__` when its making fails.
+        http = openai.DefaultAsyncHttpxClient(timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT))
+        client = openai.AsyncOpenAI(
+            api_key=settings.api_key.get_secret_value(),
+            base_url=settings.base_url or DEFAULT_BASE_URL,
+            max_retries=0,
+            http_client=http,
+        )
+    except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
+        raise UsageError(
+            f"no connection to {settings.address} can be set up: {server_words(str(error))}; "
+            "check the address, the proxy variables and SSL_CERT_FILE"
+        ) from error
+    for name, value in (("OPENAI_ORG_ID", client.organization), ("OPENAI_PROJECT_ID", client.project)):
+        if value and not (value.isascii() and value.isprintable()):
+            raise UsageError(f"{name}: it holds a character that cannot be sent; correct or unset it")
+    return client
+
+
+async def ask(
+    client: openai.AsyncOpenAI,
+    settings: Settings,
+    messages: Sequence[Mapping[str, str]],
+    hear: Callable[[str], None] | None,
+) -> Reply:
+    """Send one request and judge its answer.
+
+    Args:
+        client: from `open_client`, in the same event loop.
+        settings: what `client` was made from.
+        messages: chat messages, `role` and `content`.
+        hear: gets every piece of text as it comes, if anything does.
+
+    Raises:
+        ModelUnavailableError: another try may succeed.
+        ModelError: any other kind: it would not.
+    """
+    answer = Answer()
+    limit = settings.max_output_tokens
+    try:
+        async with client.chat.completions.with_streaming_response.create(
+            model=settings.model,
+            messages=[_message(message) for message in messages],
+            stream=True,
+            stream_options={"include_usage": True},
+            max_completion_tokens=openai.omit if limit is None else limit,
+        ) as response:
+            async for payload in _payloads(response.http_response, settings, answer):
+                piece = answer.add(payload)
+                if piece and hear is not None:
+                    hear(piece)
+    except _FOREIGN as error:
+        failed = fault(error, settings)
+        # After the finish reason only the token count can be lost: the essay is whole.
+        if answer.finish is None:
+            if answer.pieces and isinstance(failed, ModelUnavailableError):
+                failed = another_try(cut_off(answer.text))
+            # Servers echo a refused key, and a traceback under --debug would print the SDK's copy of that.
+            quiet = isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError)
+            raise failed from (failed.__cause__ or (None if quiet else error))
+    return judge(answer, settings)
+
+
+def _message(message: Mapping[str, str]) -> ChatCompletionMessageParam:
+    return cast("ChatCompletionMessageParam", {"role": message["role"], "content": plain_text(message["content"])})
+
+
+async def _payloads(response: httpx2.Response, settings: Settings, answer: Answer) -> AsyncIterator[Mapping[str, Any]]:
+    """The JSON objects of a body, be it a stream of events or, from servers that do not stream, one document.
+
+    Raises:
+        ModelError: the body is neither, or an object says that the request failed.
+    """
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "text/event-stream":
+        answer.streamed = True
+        async for event in httpx2.EventSource(response):
+            if event.data.startswith("[DONE]"):
+                return
+            if event.data:
+                yield _checked(_decode(event.data), settings, failed=event.event == "error")
+    elif kind == "application/json" or kind.endswith("+json"):
+        yield _checked(_decode(await response.aread()), settings)
+    else:
+        raise ModelNoAnswerError(_no_api(kind, settings))
+
+
+def _no_api(kind: str, settings: Settings) -> str:
+    hint = "is it the right address?" if "/v1" in settings.address else "is /v1 missing at its end?"
+    got = server_words(kind) or "an answer without a content type"
+    return f"{settings.address} does not answer as an OpenAI-compatible API: got {got}; check --base-url: {hint}"
+
+
+def _decode(body: str | bytes) -> object:
+    """JSON of a body or an event; one that cannot be read was most likely cut, so it is asked for again."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return cast("object", json.loads(body))
+    raise another_try(ModelNoAnswerError("the endpoint sent an unreadable answer (not JSON); check --base-url"))
+
+
+def _checked(payload: object, settings: Settings, *, failed: bool = False) -> Mapping[str, Any]:
+    """`payload` if it is an object that reports no error: gateways report a provider's with status 200."""
+    if failed:
+        raise failure(read_report(payload, settings), settings)
+    if not isinstance(payload, Mapping):
+        raise another_try(ModelNoAnswerError("the endpoint sent JSON that is no object; check --base-url"))
+    choice = first_choice(payload)
+    for part in (payload, choice or {}):
+        if part.get("error"):
+            raise failure(read_report(part, settings), settings)
+    return payload
+
+
+def fault(error: BaseException, settings: Settings) -> ModelError:
+    """Our error for one of the SDK's, or of the client below it."""
+    match error:
+        case openai.APIStatusError():
+            report = read_report(error.body, settings, status=error.status_code, headers=error.response.headers)
+            return failure(report, settings)
+        case openai.APIConnectionError() | httpx2.TransportError() | httpx2.TooManyRedirects() | httpx2.InvalidURL():
+            return _no_connection(error, settings)
+        case ssl.SSLError() | anyio.EndOfStream():
+            return _no_connection(error, settings)
+        case openai.APIResponseValidationError() | httpx2.DecodingError():
+            return another_try(ModelNoAnswerError("the endpoint sent an unreadable answer; check --base-url"))
+        case openai.APIError():
+            return failure(read_report(error.body or error.message, settings), settings)
+        case _:
+            words = server_words(f"{type(error).__name__}: {error}", settings.api_key.get_secret_value())
+            return ModelRejectedError(f"the request to {settings.address} could not be made: {words}")
+
+
+def _no_connection(error: BaseException, settings: Settings) -> ModelError:
+    chain = list(_chain(error))
+    if any(isinstance(link, httpx2.TimeoutException | openai.APITimeoutError) for link in chain):
+        return ModelUnavailableError(f"{settings.address} did not take the connection in time")
+    reason = server_words(_reason(chain))
+    if any(isinstance(link, ssl.SSLCertVerificationError) for link in chain):
+        return ModelRejectedError(f"the certificate of {settings.address} is not trusted: {reason}; set SSL_CERT_FILE")
+    if any(isinstance(link, _OUR_FAULT) for link in chain):
+        return ModelRejectedError(f"{settings.address} cannot be asked: {reason}; check --base-url")
+    return ModelUnavailableError(f"the connection to {settings.address} failed: {reason}")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error, what caused it, and so on down."""
+    link: BaseException | None = error
+    while link is not None:
+        yield link
+        link = link.__cause__ or link.__context__
+
+
+def _reason(chain: Sequence[BaseException]) -> str:
+    """The most telling words of a chain of errors: the system's for its number, else the deepest."""
+    for link in reversed(chain):
+        # The numbers of TLS and of name resolution are not the system's.
+        if isinstance(link, OSError) and not isinstance(link, ssl.SSLError | socket.gaierror) and link.errno:
+            return os.strerror(link.errno)
+    return next((str(link) for link in reversed(chain) if str(link)), type(chain[0]).__name__)

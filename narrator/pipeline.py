@@ -1,0 +1,106 @@
+"""The whole of it: a recording in, an essay with its evidence out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+from narrator.citations import cited_indices
+from narrator.context import Context
+from narrator.draft import Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times
+from narrator.excerpt import take_excerpt
+from narrator.prompt import Prompt
+from narrator.reply import Reply
+from narrator.session import Session
+
+EVIDENCE_TOKENS = 1000
+"""Most tokens of a cited message that was not in the window."""
+SHORT_WORDS = 300
+"""An essay of fewer words is saved and warned about."""
+
+
+class Writer(Protocol):
+    """Whoever turns a prompt into an essay: an endpoint's model, or the offline writer."""
+
+    def write(self, prompt: Prompt) -> Reply:
+        """Write the essay; raises ModelError when there is none."""
+        ...
+
+
+class Asked(Protocol):
+    """An endpoint that takes chat messages (`model.Endpoint`)."""
+
+    def write(self, messages: Sequence[Mapping[str, str]]) -> Reply:
+        """Ask, and judge the answer."""
+        ...
+
+
+class ModelWriter:
+    """Has an endpoint's model write."""
+
+    def __init__(self, endpoint: Asked) -> None:
+        self._endpoint = endpoint
+
+    def write(self, prompt: Prompt) -> Reply:
+        """Send the prompt's messages."""
+        return self._endpoint.write(prompt.wire())
+
+
+def narrate(
+    session: Session,
+    prompt: Prompt,
+    writer: Writer,
+    model: ModelRef | None,
+    *,
+    now: Callable[[], datetime] | None = None,
+) -> Draft:
+    """Have the essay written and put it together with its evidence.
+
+    Raises:
+        ModelError: the writer gave no usable essay.
+    """
+    clock = now or (lambda: datetime.now(UTC))
+    started = clock()
+    reply = writer.write(prompt)
+    context = prompt.context
+    cited, _ = cited_indices(reply.text, session.positions, len(session))
+    return Draft(
+        session=context.session,
+        target=context.target,
+        style=StyleRef(name=prompt.style.name, version=prompt.style.version),
+        model=model,
+        usage=reply.usage,
+        findings=context.findings,
+        evidence=tuple(_evidence(session, context, index) for index in cited),
+        essay=Essay(written=reply.text, final=reply.text),
+        redacted=session.redacted(),
+        times=Times(started=_iso(started), finished=_iso(clock())),
+    )
+
+
+def _evidence(session: Session, context: Context, index: int) -> EvidenceMessage:
+    """A cited message as the writer saw it, or, if it saw only a line of it, its own excerpt."""
+    seen = next((excerpt for excerpt in context.window if excerpt.index == index), None)
+    excerpt = seen or take_excerpt(session, index, limit=EVIDENCE_TOKENS)
+    return EvidenceMessage(index=index, role=excerpt.role, time=excerpt.time, text=excerpt.text)
+
+
+def concerns(draft: Draft, session: Session) -> tuple[str, ...]:
+    """What a reader of a saved essay should be warned of, one sentence each."""
+    text = draft.essay.final
+    words = len(text.split())
+    cited, missing = cited_indices(text, session.positions, len(session))
+    found = []
+    if words < SHORT_WORDS:
+        found.append(f"the essay is short: {words} words")
+    if not cited:
+        found.append("the essay cites no message of the session")
+    if missing:
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        found.append(f"the essay cites what is no message of the session: {', '.join(missing[:8])}{more}")
+    return tuple(found)
+
+
+def _iso(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,120 @@
+"""A context and a style become the messages that are sent.
+
+Order matters: instructions and style, then the session's outline, then window, findings and target, so that all
+essays of one session share the longest prefix. Recorded text stands between delimiters that hold a key taken from the
+hash of the whole session: the same in every run, and not to be known by whoever wrote the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from narrator.assets import asset_folder
+from narrator.context import Context
+from narrator.errors import StyleError
+from narrator.excerpt import KEY_DIGITS
+from narrator.outline import in_words
+from narrator.record import Record
+from narrator.sanitize import one_line
+from narrator.style import Style, scale_style
+from narrator.tokens import count_tokens
+
+
+class PromptMessage(Record):
+    """One chat message."""
+
+    role: Literal["system", "user"]
+    content: str
+
+
+class Prompt(Record):
+    """What is sent to a model, and what it was made from."""
+
+    messages: tuple[PromptMessage, ...]
+    tokens: int
+    """Estimated."""
+    context: Context
+    style: Style
+    words: tuple[int, int]
+    """Wanted length of the essay, from the style or from `--length`."""
+
+    def wire(self) -> list[dict[str, str]]:
+        """The messages as every OpenAI-compatible endpoint takes them."""
+        return [{"role": message.role, "content": message.content} for message in self.messages]
+
+
+def build_prompt(context: Context, style: Style, *, length: int | None = None) -> Prompt:
+    """The prompt for an essay in `style` about `context`'s target; `length` replaces the style's words.
+
+    Raises:
+        StyleError: a template is missing or wrong; names the file and line.
+    """
+    scaled = style if length is None else scale_style(style, length)
+    words = (scaled.words.least, scaled.words.most)
+    key = delimiter_key(context)
+    render = _templates(style)
+    facts = {"style": scaled, "words": words, "key": key, "context": context, "target": context.centre}
+    messages = (
+        PromptMessage(role="system", content=render("system.md.j2", facts)),
+        PromptMessage(role="user", content=render("user.md.j2", facts)),
+    )
+    tokens = sum(count_tokens(message.content) for message in messages)
+    return Prompt(messages=messages, tokens=tokens, context=context, style=style, words=words)
+
+
+def delimiter_key(context: Context) -> str:
+    """Eight hex digits of the session's hash that stand nowhere in what is shown.
+
+    A recording cannot hold its own hash; should its digits turn up all the same, the next ones are taken.
+    """
+    digest = context.session.sha256
+    shown = [excerpt.printed(context.of(excerpt.index), "") for excerpt in context.window]
+    shown.append(context.outline.printed(""))
+    for start in range(0, len(digest) - KEY_DIGITS, 4):
+        key = digest[start : start + KEY_DIGITS]
+        if not any(key in text for text in shown):
+            return key
+    raise AssertionError("fourteen parts of the session's own hash stand in its text")
+
+
+def _templates(style: Style) -> Callable[[str, dict[str, Any]], str]:
+    """A function that renders a template of the style; a file of the style's folder comes before a shared one."""
+    import jinja2
+
+    shared = asset_folder("prompts") / "_shared"
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([style.folder, shared]),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  # a prompt is text for a model, not HTML
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["in_words"] = in_words
+
+    def render(name: str, facts: dict[str, Any]) -> str:
+        try:
+            return environment.get_template(name).render(facts).strip() + "\n"
+        except jinja2.TemplateSyntaxError as error:
+            raise StyleError(f"{error.filename or name}, line {error.lineno}: {error.message}") from error
+        except jinja2.TemplateNotFound as error:
+            raise StyleError(f"{style.folder}: the template {error.name} is missing") from error
+        except (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+            raise StyleError(f"{_place(error, name)}: {one_line(str(error), 200)}") from error
+
+    return render
+
+
+def _place(error: BaseException, name: str) -> str:
+    """File and line of the template that raised `error`: the last frame that belongs to one."""
+    return next(reversed(list(_frames(error))), name)
+
+
+def _frames(error: BaseException) -> Iterator[str]:
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.endswith(".j2"):
+            yield f"{file}, line {trace.tb_lineno}"
+        trace = trace.tb_next

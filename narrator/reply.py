@@ -1,0 +1,132 @@
+"""What a model's answer holds: the essay, freed of its wrappings, and a server's words, made fit to print."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from narrator.draft import Usage
+from narrator.record import Record
+
+LONGEST_WORDS = 300
+"""Characters of a server's text that an error repeats."""
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_KEYS = re.compile(r"\b(?:sk|rk|pk|gsk|xai)[-_][\w.*…-]+|[\w-]*\*{3,}[\w*-]*|(?<=Bearer )\S+")
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(r"\s*<(?:!doctype html|html|\?xml)\b", re.IGNORECASE)
+_THOUGHT = re.compile(r"\s*<(think|thinking)>(?:.*?</\1>|.*\Z)", re.DOTALL)
+_THOUGHT_END = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*")
+
+
+class Reply(Record):
+    """A whole answer that may be an essay."""
+
+    text: str
+    """Markdown, cleaned; no blank lines before or after it."""
+    model: str
+    """The model's name as the endpoint reported it."""
+    finish: str | None
+    """Why the model stopped, in the endpoint's word; None when it gave none."""
+    usage: Usage | None
+    """None when the endpoint did not count."""
+    notes: tuple[str, ...] = ()
+    """What was removed from the text, one phrase each: `an outer code fence`."""
+
+
+def plain_text(text: str) -> str:
+    """`text` with line feeds as its only line ends, no control characters but tabs, and no half characters.
+
+    A character beyond U+FFFF may come as two escapes, even in two chunks of a stream: the halves are joined,
+    and one that stands alone becomes U+FFFD, because it can be neither printed nor saved.
+    """
+    text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def clean_essay(text: str) -> tuple[str, tuple[str, ...]]:
+    """The essay in a model's answer, and what was taken off it, one phrase each."""
+    notes: list[str] = []
+    text = plain_text(text)
+    thoughtless = _without_thoughts(text)
+    if thoughtless != text:
+        notes.append("a <think> block")
+    essay = thoughtless.strip()
+    language, inside = _unfence(essay)
+    if language in {"", "markdown", "md"}:
+        notes.append("an outer code fence")
+        essay = inside.strip()
+    return essay, tuple(notes)
+
+
+def _without_thoughts(text: str) -> str:
+    """`text` after the model's thoughts, where its server left them in front of the answer.
+
+    Only what leads is taken: a tag in the body, or inside a code block, is something the essay writes about.
+    A chat template that opens the block itself leaves only the closing tag, on a line of its own; a block
+    that never closes is all there is.
+    """
+    text = _THOUGHT.sub("", text, count=1) if _THOUGHT.match(text) else text
+    end = _THOUGHT_END.search(text)
+    if end is None:
+        return text
+    before = text[: end.start()]
+    in_code_block = sum(1 for line in before.split("\n") if _FENCE.fullmatch(line)) % 2
+    return text if "<think" in before or in_code_block else text[end.end() :]
+
+
+def _unfence(text: str) -> tuple[str | None, str]:
+    """Language and inside of a code fence round the whole of `text`; (None, `text`) when there is none.
+
+    A fence marked as Markdown holds the essay and its code blocks; when they take the last closing fence, the
+    model forgot its own. An unmarked one is only a wrapping when no bare fence closes it before the end: an
+    essay may begin with one code block and end with another.
+    """
+    lines = text.split("\n")
+    opening = _FENCE.fullmatch(lines[0])
+    if opening is None:
+        return None, text
+    language = opening[2].lower()
+    marks = [(number, mark[2]) for number, line in enumerate(lines) if (mark := _FENCE.fullmatch(line))]
+    closed = len(marks) > 1 and marks[-1] == (len(lines) - 1, "")
+    if language in {"markdown", "md"}:
+        whole = closed and len(marks) % 2 == 0
+        return language, "\n".join(lines[1:-1] if whole else lines[1:])
+    depth = 1
+    for number, info in marks[1:]:
+        depth += 1 if info else -1
+        if depth == 0:
+            return (language, "\n".join(lines[1:-1])) if closed and number == len(lines) - 1 else (None, text)
+    return None, text
+
+
+def document_kind(essay: str) -> str | None:
+    """`HTML` or `JSON` when the essay as a whole is such a document and not Markdown; else None."""
+    _, inside = _unfence(essay)
+    if _HTML.match(inside):
+        return "HTML"
+    if not inside.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        json.loads(inside)
+    except (ValueError, RecursionError):
+        return None
+    return "JSON"
+
+
+def server_words(text: str, secret: str = "") -> str:
+    """A server's text as an error may repeat it: one short line, no control characters, no key.
+
+    Args:
+        text: what the server sent; of an HTML page only the title is kept.
+        secret: the key in use, masked like all that looks like one (servers echo it, whole or in part).
+    """
+    if _HTML.match(text):
+        title = _TITLE.search(text)
+        text = title[1] if title else re.sub(r"<[^>]*>", " ", text)
+    # A key of a few characters is a local server's dummy; masking it would tear words apart.
+    if len(secret) >= 8:
+        text = text.replace(secret, "[key]")
+    text = " ".join(_KEYS.sub("[key]", plain_text(text)).split()).rstrip(" .")
+    return text if len(text) <= LONGEST_WORDS else text[: LONGEST_WORDS - 1] + "…"

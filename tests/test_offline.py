@@ -1,0 +1,321 @@
+"""The offline writer: every sentence is derived again from the raw recording, and no trap is stated."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recordings import EXAMPLE, SHARED, assistant, export, reasoning, text, tool, user, write
+
+from narrator.clock import span, stamp
+from narrator.context import Context, Reach, take_context
+from narrator.findings import diagnose
+from narrator.formats import open_session
+from narrator.markdown import literal
+from narrator.offline import OfflineWriter, compose, sentences
+from narrator.offline.claims import Claim, Field, paragraph, rules_of
+from narrator.offline.lessons import LESSONS, ORDER
+from narrator.offline.plan import plan_essay
+from narrator.prompt import build_prompt
+from narrator.redact import Redactor
+from narrator.sanitize import plain
+from narrator.session import Session
+from narrator.style import load_style
+
+RULES = rules_of(sentences)
+ESSAYS = SHARED / "sessions" / "essays"
+KINDS = {
+    "typed": lambda m: m["info"]["role"] == "user" and not _compacts(m) and not _is_synthetic(m),
+    "compaction-summary": lambda m: m["info"]["role"] == "assistant" and m["info"].get("summary") is True,
+}
+
+
+def _compacts(message: dict[str, Any]) -> bool:
+    return any(part.get("type") == "compaction" for part in message["parts"])
+
+
+def _is_synthetic(message: dict[str, Any]) -> bool:
+    texts = [part for part in message["parts"] if part.get("type") == "text"]
+    return bool(texts) and all(part.get("synthetic") for part in texts)
+
+
+class Raw:
+    """The recording as plain JSON, and the fields of a claim read from it again."""
+
+    def __init__(self, document: dict[str, Any], target: int, session: Session) -> None:
+        self.document, self.target = document, target
+        self.messages: list[dict[str, Any]] = document["messages"]
+        self.clean = Redactor(session.about.id).mask
+        self.last_typed = -1
+
+    def read(self, field: Field) -> Any:
+        """What the record holds under the field's name."""
+        if field.message is None:
+            return self.count(field.name)
+        self.last_typed = field.message
+        message = self.messages[field.message]
+        value = self.named(field, message)
+        if value is _SAME or (value is None and field.name == "text"):
+            return field.value
+        return self.clean(plain(value)) if isinstance(value, str) else value
+
+    def count(self, name: str) -> int:
+        kind = name.removeprefix("count(").removesuffix(")")
+        if kind == "all":
+            return len(self.messages)
+        if kind == "typed since":
+            typed = [place for place, m in enumerate(self.messages[: self.target]) if KINDS["typed"](m)]
+            return sum(place > self.last_typed for place in typed)
+        return sum(KINDS[kind](message) for message in self.messages[: self.target])
+
+    def named(self, field: Field, message: dict[str, Any]) -> Any:  # noqa: PLR0911  # a table
+        name, info = field.name, message["info"]
+        match name:
+            case "index":
+                return field.message
+            case "parentID":
+                ids = [other["info"]["id"] for other in self.messages]
+                return ids.index(info["parentID"])
+            case "tokens.cache":
+                return info["tokens"]["cache"]["read"] + info["tokens"]["cache"]["write"]
+            case "text":
+                return self.outline_text(message)
+            case "count(other calls)":
+                return sum(part.get("type") == "tool" for part in message["parts"]) - 1
+            case "fate":
+                return self.fate(message)
+            case "" | "finish" if not name or info.get("finish") is None:
+                steps = [part["reason"] for part in message["parts"] if part.get("type") == "step-finish"]
+                return field.value if not name else (steps[-1] if steps else None)
+            case _ if name.startswith("lines("):
+                output = _path(message, name.removeprefix("lines(").removesuffix(")"))
+                return sum(bool(line.strip()) for line in plain(output).split("\n"))
+            case _:
+                return _path(message, name)
+
+    def outline_text(self, message: dict[str, Any]) -> Any:
+        texts = [p["text"] for p in message["parts"] if p.get("type") == "text" and not p.get("synthetic")]
+        return re.sub(r'^"([^"]*)"$', r"\1", "\n".join(texts).strip()) if texts else _SAME
+
+    def fate(self, message: dict[str, Any]) -> str:
+        state = next(part for part in message["parts"] if part["type"] == "tool")["state"]
+        if state.get("error") == "Tool execution aborted":
+            return "interrupted" if state.get("input") else "stopped"
+        if "called with invalid arguments" in (state.get("error") or "") or state["status"] == "completed":
+            stopped = re.search("aborted the command|exceeding timeout", state.get("output") or "")
+            return "interrupted" if stopped else "refused"
+        return "unfinished"
+
+
+_SAME: Any = object()
+
+
+def _path(message: dict[str, Any], path: str) -> Any:
+    value: Any = message["info"] if re.split(r"[.\[]", path)[0] in message["info"] else message
+    for name, place in re.findall(r"([A-Za-z]\w*)|\[(\d+)\]", path):
+        value = value[int(place)] if place else (value or {}).get(name)
+    return value
+
+
+def frames(claim: Claim) -> bool:
+    """Whether a claim without a rule is one of the few things that need none."""
+    lessons = {words for lesson in LESSONS.values() for words in lesson}
+    fixed = claim.text.startswith(("# ", "## ", "*Written offline", "```"))
+    return fixed or claim.text in lessons or claim.text.startswith("The record states no failure")
+
+
+def derive_again(document: dict[str, Any], session: Session, target: int, context: Context | None = None) -> int:
+    """Derive every claim of the essay about `target` from the raw JSON; gives how many were."""
+    raw = Raw(document, target, session)
+    derived = 0
+    for claim in (claim for part in plan_essay(context or take_context(session, target)) for claim in part):
+        if not claim.rule:
+            assert frames(claim) or not claim.text, claim.text
+        elif claim.rule.startswith("finding:"):
+            index = claim.cites[0] if claim.fields[0].message is None else claim.fields[0].message
+            said = {finding.kind: finding.says for i in {index, *claim.cites} for finding in diagnose(session, i)}
+            assert claim.text == literal(said[claim.rule.removeprefix("finding:")])  # type: ignore[index]
+            derived += 1
+        else:
+            values = [raw.read(field) for field in claim.fields]
+            assert RULES[claim.rule](*values) == claim.text, (claim, values)
+            derived += 1
+    return derived
+
+
+def _open(path: Path) -> tuple[dict[str, Any], Session]:
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return json.loads(data), open_session(str(path))
+
+
+def test_every_sentence_about_the_example_is_derived_again() -> None:
+    document, session = _open(EXAMPLE)
+    derived = sum(derive_again(document, session, index) for index in range(len(session)))
+    assert derived > 20 * len(session)
+
+
+@pytest.mark.parametrize("budget", [400, 1500, 60_000])
+def test_sentences_hold_whatever_is_shortened(budget: int) -> None:
+    document, session = _open(EXAMPLE)
+    for index in range(0, len(session), 7):
+        derive_again(document, session, index, take_context(session, index, Reach(budget=budget)))
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is not here")
+@pytest.mark.parametrize("name", ["ct200-11162.json.gz", "eagle3-4347.json.gz"])
+def test_every_sentence_about_the_essay_sessions_is_derived_again(name: str) -> None:
+    document, session = _open(ESSAYS / name)
+    target = int(re.findall(r"\d+", name)[-1])
+    for index in [*range(target - 8, target + 9), *range(0, len(session), 499)]:
+        derive_again(document, session, index)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is not here")
+@pytest.mark.parametrize(
+    "path",
+    sorted((SHARED / "sessions" / "opencode").glob("gen_*.json")),
+    ids=lambda path: path.stem,
+)
+def test_every_sentence_about_official_builds_is_derived_again(path: Path) -> None:
+    document, session = _open(path)
+    assert sum(derive_again(document, session, index) for index in range(len(session)))
+
+
+def essay(tmp_path: Path, target: int, *messages: dict[str, Any], **info: Any) -> str:
+    session = open_session(write(tmp_path, export(*messages, **info)))
+    return OfflineWriter().write(build_prompt(take_context(session, target), load_style("essay"))).text
+
+
+WORDS = [
+    pytest.param(1, [user("go"), assistant()], "The Answer That Holds Nothing", id="an empty completion"),
+    pytest.param(1, [user("go"), assistant(reasoning("hm"))], "The Thought That Was Not Spoken", id="only reasoning"),
+    pytest.param(0, [user("only a question")], "the agent did not answer it", id="a question that got no answer"),
+    pytest.param(0, [user("first"), assistant("ok")], "It is the first message of the session", id="the first message"),
+    pytest.param(1, [user("go"), assistant("done")], "It is the last message of the session", id="the last message"),
+    pytest.param(1, [user("go"), assistant("done")], "The record states no failure", id="nothing odd about it"),
+    pytest.param(
+        0, [user({"type": "text", "text": "put in", "synthetic": True})], "The Words Nobody Typed", id="synthetic"
+    ),
+    pytest.param(
+        2, [user("go"), assistant("a"), user("more"), assistant("b")], "The user wrote “go”", id="what led here"
+    ),
+    pytest.param(
+        3,
+        [user("a"), assistant("b"), user(), assistant("c")],
+        "A user message without text stands here",
+        id="a silent user",
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "messages", "expected"), WORDS)
+def test_words(tmp_path: Path, target: int, messages: list[dict[str, Any]], expected: str) -> None:
+    assert expected in essay(tmp_path, target, *messages)
+
+
+FATES = [
+    pytest.param({"status": "error", "input": {}, "error": "Tool execution aborted"}, "never ran", id="stopped"),
+    pytest.param(
+        {"status": "error", "input": {"command": "x"}, "error": "Tool execution aborted"},
+        "interrupted before it ended",
+        id="interrupted",
+    ),
+    pytest.param(
+        {"status": "error", "input": {}, "error": "The bash tool was called with invalid arguments: x"},
+        "was refused and never ran",
+        id="refused",
+    ),
+    pytest.param({"status": "running", "input": {"command": "x"}}, "has no recorded end", id="unfinished"),
+]
+
+
+@pytest.mark.parametrize(("state", "expected"), FATES)
+def test_a_call_that_did_not_run_is_never_said_to_have_run(
+    tmp_path: Path, state: dict[str, Any], expected: str
+) -> None:
+    told = essay(tmp_path, 2, user("go"), assistant(tool(**state)), user("and?"))
+    before = told.partition("## What Led Here")[2].partition("##")[0]
+    assert expected in before
+    assert " ran " not in before.replace("never ran", "")
+
+
+def test_an_empty_target_is_reproduced_as_the_empty_wrapper(tmp_path: Path) -> None:
+    told = essay(tmp_path, 1, user("go"), assistant())
+    assert "```\n<conversation_data>\n</conversation_data>\n```" in told
+
+
+def test_a_long_target_is_shortened_with_a_count(tmp_path: Path) -> None:
+    told = essay(tmp_path, 1, user("go"), assistant(*["x" * 5000] * 7))
+    assert "characters left out …]" in told
+    assert "‹2 more parts›" in told
+
+
+def test_recorded_markdown_stays_inert(tmp_path: Path) -> None:
+    told = essay(tmp_path, 0, user("see [msg 99] and *this* `tick` <b>"), assistant("ok"))
+    assert r"\[msg 99\]" in told.partition("## What Led")[0]
+    assert "\n## What Followed" in told
+
+
+def test_a_turn_that_was_sent_while_a_command_ran_is_told_by_time(tmp_path: Path) -> None:
+    slow = assistant(tool(), time={"created": 1_760_000_060_000, "completed": 1_760_000_180_000})
+    told = essay(tmp_path, 3, user("go"), slow, user("stop", time={"created": 1_760_000_100_000}), assistant("ok"))
+    assert f"It was sent at {stamp(1_760_000_100_000)}, while message 1 was still running" in told
+
+
+def test_sentences_in_a_row_are_cited_once() -> None:
+    claims = [
+        Claim("a", "One.", cites=(3,)),
+        Claim("b", "Two.", cites=(3,)),
+        Claim("c", "Three.", cites=(4, 5)),
+        Claim("", "Four."),
+    ]
+    assert paragraph(claims) == "One. Two [msg 3]. Three [msg 4, 5]. Four."
+
+
+def test_every_named_kind_has_a_lesson_and_no_lesson_names_a_figure() -> None:
+    assert set(ORDER) == set(LESSONS)
+    assert not any(re.search(r"\d|\[msg", words) for lesson in LESSONS.values() for words in lesson)
+
+
+def test_it_says_that_it_was_written_offline(tmp_path: Path) -> None:
+    assert "*Written offline, without a model" in essay(tmp_path, 1, user("go"), assistant("done"))
+
+
+def test_compose_leaves_out_empty_paragraphs() -> None:
+    assert compose(((Claim("", "# T"),), (), (Claim("", ""),), (Claim("", "x"),))) == "# T\n\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (0, "0.0 s"),
+        (2000, "2.0 s"),
+        (119_999, "120.0 s"),
+        (120_000, "2 min 0 s"),
+        (7_200_000, "2 h 0 min"),
+        (172_800_000, "2 d 0 h"),
+    ],
+)
+def test_spans(ms: int, said: str) -> None:
+    assert span(ms) == said
+
+
+_TRAPS = {
+    "ct200-11162": ["ran `(no", "ran an empty", "user message", "network", "APIError", "lost coherence"],
+    "eagle3-4347": ["empty message", "approval", "redacted", "system prompt", "waited for the next user"],
+    "glm5-144": ["“done” [msg 143]", "“dose” [msg 145]", "deliberately", "APIError", "sleep 180 was aborted"],
+}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is not here")
+@pytest.mark.parametrize("name", sorted(_TRAPS))
+def test_no_trap_is_stated(name: str) -> None:
+    path = next(ESSAYS.glob(f"{name}.json*"))
+    session = open_session(str(path))
+    told = OfflineWriter().write(build_prompt(take_context(session, int(name.split("-")[1])), load_style("essay"))).text
+    assert not [words for words in _TRAPS[name] if words in told]
+    assert text("x")["type"] == "text"

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recordings import assistant, export, reasoning, tool, user, write
+
+from narrator.context import Reach, take_context
+from narrator.draft import Draft, ModelRef, Usage
+from narrator.errors import ModelRefusedError
+from narrator.excerpt import take_excerpt
+from narrator.formats import open_session
+from narrator.pipeline import EVIDENCE_TOKENS, SHORT_WORDS, ModelWriter, concerns, narrate
+from narrator.prompt import Prompt, build_prompt
+from narrator.reply import Reply
+from narrator.session import Session
+from narrator.style import load_style
+from narrator.tokens import count_tokens
+
+NOON = datetime(2026, 3, 1, 13, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=1)))
+TOKEN = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+
+
+class Says:
+    """A writer that says what it is told to."""
+
+    def __init__(self, text: str, usage: Usage | None = None) -> None:
+        self._reply = Reply(text=text, model="m", finish="stop", usage=usage)
+        self.asked: list[Prompt] = []
+
+    def write(self, prompt: Prompt) -> Reply:
+        self.asked.append(prompt)
+        return self._reply
+
+
+def recording(folder: Path) -> Session:
+    """Two hundred turns, so that message 0 is far from the last ones; a long output and a secret are in message 1."""
+    turns: list[dict[str, Any]] = [
+        user("Please fix the test."),
+        assistant(tool(output=f"token {TOKEN}\n" + "word " * 9000), "It fails."),
+    ]
+    turns += [message for k in range(100) for message in (user(f"go on {k}"), assistant(reasoning("hm"), f"done {k}"))]
+    return open_session(write(folder, export(*turns)))
+
+
+def prompt_for(session: Session, target: int, budget: int = 4000) -> Prompt:
+    return build_prompt(take_context(session, target, Reach(budget=budget)), load_style("essay"))
+
+
+def drafted(folder: Path, text: str, *, target: int = 201, **how: Any) -> tuple[Draft, Session, Prompt]:
+    session = recording(folder)
+    prompt = prompt_for(session, target)
+    ticks = iter((NOON, NOON + timedelta(seconds=90)))
+    draft = narrate(session, prompt, Says(text, how.get("usage")), how.get("model"), now=lambda: next(ticks))
+    return draft, session, prompt
+
+
+def test_a_draft_is_put_together_from_what_went_in_and_what_came_out(tmp_path: Path) -> None:
+    model = ModelRef(name="m", settings={"budget": 4000})
+    draft, session, prompt = drafted(tmp_path, "# A\n\nB [msg 201].", model=model, usage=Usage(input=9, output=4))
+    assert draft.session == prompt.context.session
+    assert draft.session.sha256 == session.sha256
+    assert draft.target == prompt.context.target
+    assert (draft.style.name, draft.style.version) == ("essay", load_style("essay").version)
+    assert (draft.model, draft.usage, draft.cost) == (model, Usage(input=9, output=4), None)
+    assert draft.findings == prompt.context.findings
+    assert draft.essay.written == draft.essay.final == "# A\n\nB [msg 201]."
+    assert (draft.check, draft.repair) == (None, ())
+
+
+def test_times_are_utc_and_whole_seconds(tmp_path: Path) -> None:
+    draft, _, _ = drafted(tmp_path, "A")
+    assert (draft.times.started, draft.times.finished) == ("2026-03-01T12:00:00Z", "2026-03-01T12:01:30Z")
+
+
+def test_the_clock_is_the_world_s_where_none_is_given(tmp_path: Path) -> None:
+    session = recording(tmp_path)
+    before = datetime.now(UTC).replace(microsecond=0)
+    times = narrate(session, prompt_for(session, 3), Says("A"), None).times
+    assert before <= datetime.fromisoformat(times.started) <= datetime.fromisoformat(times.finished)
+    assert datetime.fromisoformat(times.finished) <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "indices"),
+    [
+        pytest.param("No message is cited.", [], id="nothing cited"),
+        pytest.param("B [msg 201]. A [msg 199]. B [msg 201].", [199, 201], id="each once, in the session's order"),
+        pytest.param("A [msg 3–5, 9].", [3, 4, 5, 9], id="a range and a list"),
+        pytest.param("A [msg msg_0007].", [7], id="by its own id"),
+        pytest.param("A [msg 999]. B [msg 4].", [4], id="one that is not there"),
+    ],
+)
+def test_the_evidence_is_what_the_essay_cites_and_nothing_else(text: str, indices: list[int], tmp_path: Path) -> None:
+    draft, _, _ = drafted(tmp_path, text)
+    assert [message.index for message in draft.evidence] == indices
+
+
+def test_evidence_is_as_the_writer_saw_it(tmp_path: Path) -> None:
+    draft, session, prompt = drafted(tmp_path, "A [msg 1, 3].", target=3)
+    seen = {excerpt.index: excerpt for excerpt in prompt.context.window}
+    near, target = draft.evidence
+    assert seen[1].omitted > 0, "the fixture has to be too long for the window"
+    assert (near.text, near.role, near.time) == (seen[1].text, "assistant", seen[1].time)
+    assert "characters left out" in near.text
+    assert target.text == take_excerpt(session, 3).text
+
+
+def test_evidence_that_the_writer_saw_a_line_of_is_shown_in_bounds(tmp_path: Path) -> None:
+    draft, session, prompt = drafted(tmp_path, "A [msg 1].")
+    assert 1 not in {excerpt.index for excerpt in prompt.context.window}
+    (far,) = draft.evidence
+    assert far.text == take_excerpt(session, 1, limit=EVIDENCE_TOKENS).text
+    assert count_tokens(far.text) <= EVIDENCE_TOKENS * 1.2
+
+
+def test_secrets_that_turn_up_in_the_evidence_are_masked_and_counted(tmp_path: Path) -> None:
+    draft, _, _ = drafted(tmp_path, "A [msg 1].")
+    assert TOKEN not in draft.model_dump_json()
+    assert sum(draft.redacted.values()) == 1
+
+
+def test_a_writer_that_fails_leaves_no_draft(tmp_path: Path) -> None:
+    class Refuses:
+        def write(self, prompt: Prompt) -> Reply:
+            raise ModelRefusedError(f"not about {prompt.context.target.index}")
+
+    session = recording(tmp_path)
+    with pytest.raises(ModelRefusedError, match="not about 3"):
+        narrate(session, prompt_for(session, 3), Refuses(), None)
+
+
+def test_a_model_is_sent_the_prompt_s_messages_and_nothing_else(tmp_path: Path) -> None:
+    asked: list[Sequence[Mapping[str, str]]] = []
+
+    class Endpoint:
+        def write(self, messages: Sequence[Mapping[str, str]]) -> Reply:
+            asked.append(messages)
+            return Reply(text="# A", model="m", finish="stop", usage=None)
+
+    prompt = prompt_for(recording(tmp_path), 3)
+    assert ModelWriter(Endpoint()).write(prompt).text == "# A"
+    assert asked == [prompt.wire()]
+
+
+LONG = "word " * SHORT_WORDS
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        pytest.param(f"{LONG}[msg 3].", (), id="a good one"),
+        pytest.param("word " * (SHORT_WORDS - 2) + "[msg 3].", (), id="just long enough"),
+        pytest.param("Yes [msg 3].", ("the essay is short: 3 words",), id="a short one"),
+        pytest.param(LONG, ("the essay cites no message of the session",), id="one that cites nothing"),
+        pytest.param(
+            f"{LONG}[msg 3]. [msg 999]. [msg msg_x]. [msg 999].",
+            ("the essay cites what is no message of the session: 999, msg_x",),
+            id="one that cites what is not there",
+        ),
+        pytest.param(
+            "[msg 999].",
+            (
+                "the essay is short: 2 words",
+                "the essay cites no message of the session",
+                "the essay cites what is no message of the session: 999",
+            ),
+            id="one with all of it",
+        ),
+    ],
+)
+def test_a_reader_is_warned_of(text: str, warnings: tuple[str, ...], tmp_path: Path) -> None:
+    draft, session, _ = drafted(tmp_path, text)
+    assert concerns(draft, session) == warnings
+
+
+def test_a_warning_stays_one_line(tmp_path: Path) -> None:
+    draft, session, _ = drafted(tmp_path, LONG + " ".join(f"[msg {index}]" for index in range(900, 950)))
+    (_, missing) = concerns(draft, session)
+    assert missing.endswith("900, 901, 902, 903, 904, 905, 906, 907 and 42 more")

@@ -1,0 +1,122 @@
+"""A style: what its manifest may say, and how it is told what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from narrator.errors import StyleError
+from narrator.style import MANIFEST, Span, list_styles, load_style, scale_style
+
+WHOLE = """\
+version = "1"
+says = "a haiku"
+words = { least = 10, most = 20 }
+citations = { least = 1, most = 3 }
+
+[[sections]]
+name = "first"
+does = "Begin."
+words = { least = 4, most = 6 }
+
+[[sections]]
+name = "second"
+does = "End."
+words = { least = 4, most = 6 }
+"""
+
+
+def style_at(folder: Path, manifest: str) -> str:
+    (folder / MANIFEST).write_text(manifest, "utf-8")
+    return str(folder)
+
+
+def test_a_style_of_one_s_own(tmp_path: Path) -> None:
+    folder = tmp_path / "haiku"
+    folder.mkdir()
+    style = load_style(style_at(folder, WHOLE))
+    assert (style.name, style.version, style.says) == ("haiku", "1", "a haiku")
+    assert [section.name for section in style.sections] == ["first", "second"]
+    assert style.folder == folder
+
+
+def test_a_style_is_named_by_its_folder_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "haiku"
+    folder.mkdir()
+    style_at(folder, WHOLE)
+    monkeypatch.chdir(folder)
+    assert load_style(".").name == "haiku"
+    assert load_style("../haiku/").name == "haiku"
+
+
+def test_a_style_may_name_itself(tmp_path: Path) -> None:
+    assert load_style(style_at(tmp_path, 'name = "tanka"\n' + WHOLE)).name == "tanka"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param("[[sections]]", "colour = 1\n\n[[sections]]", ", line 6: colour: Extra inputs are not permitted", id="an unknown key"),
+        pytest.param('does = "End."', 'does = "End."\ncolour = 1', ", line 14: sections.1.colour: Extra inputs are not permitted", id="an unknown key of a part"),
+        pytest.param('version = "1"', "version = 1", ", line 1: version: Input should be a valid string", id="a number for a version"),
+        pytest.param('version = "1"\n', "", ": version: Field required", id="no version"),
+        pytest.param('does = "End."\n', "", ", line 11: sections.1.does: Field required", id="a part that does nothing"),
+        pytest.param("least = 10", 'least = "ten"', ", line 3: words.least: Input should be a valid integer", id="a word for a number"),
+        pytest.param("least = 10", "least = 30", ", line 3: words: Value error, least, 30, is above most, 20", id="a range upside down"),
+        pytest.param("least = 4, most = 6 }\n\n", "least = -4, most = 6 }\n\n", ", line 9: sections.0.words.least: Input should be greater than or equal to 0", id="fewer than no words"),
+        pytest.param("least = 1, most = 3", "least = 1", ", line 4: citations.most: Field required", id="half a range"),
+        pytest.param('says = "a haiku"', "says = a haiku", ": Invalid value (at line 2, column 8)", id="no TOML"),
+        pytest.param("[[sections]]", "[sections]", ": Cannot declare ('sections',) twice", id="a table twice"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    wrong = WHOLE.replace(old, new, 1) if new != "[sections]" else WHOLE.replace(old, new)
+    with pytest.raises(StyleError, match=re.escape(f"{tmp_path / MANIFEST}{says}")) as refused:
+        load_style(style_at(tmp_path, wrong))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_manifest_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(StyleError, match=rf"{MANIFEST}: 'utf-8' codec can't decode"):
+        load_style(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["esay", "_shared", "no/such/folder", "essay/system.md.j2"])
+def test_a_style_that_is_not_there_lists_those_that_are(name: str) -> None:
+    with pytest.raises(
+        StyleError, match=rf"no style '{name}'; there are: .*essay.*; or give a folder with a style.toml"
+    ):
+        load_style(name)
+
+
+def test_those_that_ship() -> None:
+    styles = list_styles()
+    assert "essay" in {style.name for style in styles}
+    assert all(style.says and style.sections and (style.folder / MANIFEST).is_file() for style in styles)
+
+
+def test_the_parts_of_the_essay_fit_the_whole() -> None:
+    style = load_style("essay")
+    assert sum(section.words.least for section in style.sections) <= style.words.most
+    assert sum(section.words.most for section in style.sections) >= style.words.least
+
+
+@pytest.mark.parametrize(
+    ("length", "words", "citations", "part"),
+    [
+        (15, (13, 17), (1, 3), (4, 6)),
+        (30, (26, 34), (2, 6), (8, 12)),
+        (150, (132, 168), (10, 30), (40, 60)),
+        (1, (1, 1), (0, 1), (0, 1)),
+    ],
+)
+def test_parts_and_citations_grow_with_the_whole(
+    tmp_path: Path, length: int, words: tuple[int, int], citations: tuple[int, int], part: tuple[int, int]
+) -> None:
+    scaled = scale_style(load_style(style_at(tmp_path, WHOLE)), length)
+    assert scaled.words == Span(least=words[0], most=words[1])
+    assert scaled.citations == Span(least=citations[0], most=citations[1])
+    assert [section.words for section in scaled.sections] == [Span(least=part[0], most=part[1])] * 2
