@@ -102,9 +102,8 @@ def _call_passages(call: ToolCall, session: Session) -> Iterator[Passage]:
         label, at = f"{name} {_outcome(call)}", session.native("output", call)
         lines = sum(bool(line.strip()) for line in call.output.split("\n"))
         yield Passage(kind="output", label=label, text=call.output, at=at, tool=call.name, exit=call.exit, lines=lines)
-    elif call.error is None:
-        label = f"{name} call has no result ({'not finished' if call.status != 'completed' else 'none recorded'})"
-        yield Passage(kind="mark", label=label, text="", at="")
+    elif call.error is None and fate == "ran":
+        yield Passage(kind="mark", label=f"{name} output, none recorded", text="", at="")
 
 
 def _fate(call: ToolCall) -> Fate:

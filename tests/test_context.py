@@ -115,9 +115,9 @@ def test_the_budget_is_kept_whatever_is_in_a_message(
 
 
 def test_the_marks_of_gaps_count_too(tmp_path: Path) -> None:
-    session = opened(tmp_path, export(*anchored()))
-    for budget in range(600, 2400, 25):
-        assert take_context(session, 66, Reach(budget)).tokens <= budget
+    session = opened(tmp_path, export(*turns()))
+    for budget in range(3700, 3900, 4):
+        assert take_context(session, 2, Reach(budget)).tokens <= budget
 
 
 def test_a_session_of_one_message(tmp_path: Path) -> None:
@@ -231,14 +231,21 @@ def test_what_the_target_cannot_be_understood_without_is_shown_however_far_it_li
     check(session, context, 2000)
 
 
-def test_farther_away_where_a_turn_ends_comes_before_its_middle(tmp_path: Path) -> None:
-    turn = [
-        user("And now?"),
-        *(assistant(PROSE, tool(), finish="tool-calls") for _ in range(8)),
-        assistant("So it ended."),
+def turns() -> list[dict[str, Any]]:
+    """Eight turns of ten messages."""
+    return [
+        message
+        for _ in range(8)
+        for message in (
+            user("And now?"),
+            *(assistant(PROSE, tool(), finish="tool-calls") for _ in range(8)),
+            assistant("So it ended."),
+        )
     ]
-    fresh = [{"info": dict(m["info"]), "parts": [dict(part) for part in m["parts"]]} for m in turn * 8]
-    session = opened(tmp_path, export(*fresh))
+
+
+def test_farther_away_where_a_turn_ends_comes_before_its_middle(tmp_path: Path) -> None:
+    session = opened(tmp_path, export(*turns()))
     context = take_context(session, 2, Reach(4000))
     shown = {excerpt.index for excerpt in context.window}
     assert {29, 39, 49, 59} <= shown

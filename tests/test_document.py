@@ -86,6 +86,7 @@ def test_what_was_undone_before_is_told_first() -> None:
 def test_what_stands_around_it_is_skipped_and_counted(before: str, after: str, told: dict[str, int]) -> None:
     found = find(before + PRETTY + after)
     assert whole(found) == SMALL
+    assert set(found.top) == {"info", "messages"}
     sides = {skipped[2]: int(skipped[1]) for notice in find(before + PRETTY + after).notices if (skipped := re.match(r"f\.json: skipped (\d+) log line\(s\) (before|after) the JSON", notice))}  # fmt: skip
     assert sides == told
 
@@ -139,6 +140,11 @@ def test_a_session_inside_a_damaged_one_is_never_taken_for_it(indent: int | str 
     )
     with pytest.raises(SessionError):
         find(damaged)
+
+
+def test_a_session_inside_another_document_is_never_taken_for_the_recording() -> None:
+    assert refusal(f'{{"schema_version": "ATIF-v1.6",\n"steps": [\n{COMPACT}\n]}}').startswith("an ATIF trajectory")
+    assert refusal(f'{{"level": 30, "seen":\n{COMPACT}\n}}').startswith("no `messages` list at the top level")
 
 
 def test_an_inner_session_behind_a_glued_header_in_a_string_is_never_taken() -> None:

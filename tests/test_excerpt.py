@@ -152,11 +152,11 @@ LS = ("bash call", "ls")
     [
         pytest.param(tool(output="a\n"), [LS, ("bash output, exit 0", "a\n")], id="a command"),
         pytest.param(tool(output=""), [LS, ("bash output, empty, exit 0", "")], id="it printed nothing"),
-        pytest.param(tool(output=None), [LS, ("bash call has no result (none recorded)", "")], id="output null is no empty output"),
+        pytest.param(tool(output=None), [LS, ("bash output, none recorded", "")], id="output null is no empty output"),
         pytest.param(tool(metadata={"exit": None}), [LS, ("bash output", "ok\n")], id="exit null"),
         pytest.param(tool(metadata={"truncated": True}), [LS, ("bash output, cut by the harness", "ok\n")], id="cut"),
         pytest.param(tool("read", time={"compacted": 5}), [("read call", "ls"), ("read output, cleared later from what the model saw", "ok\n")], id="pruned"),
-        pytest.param(tool(status="running"), [("bash call, unfinished", "ls"), ("bash call has no result (not finished)", "")], id="still running"),
+        pytest.param(tool(status="running"), [("bash call, unfinished", "ls")], id="still running"),
         pytest.param(tool(status="error", error="No."), [LS, ("bash error", "No.")], id="failed"),
         pytest.param(tool(status="error", error=""), [LS, ("bash error, empty", "")], id="failed without a word"),
         pytest.param(tool(status="error", input={}, error="Tool execution aborted"), [("bash call, stopped", "(no arguments)"), ("bash error", "Tool execution aborted")], id="stopped while it was written"),
@@ -316,10 +316,10 @@ def test_of_arguments_the_beginning_is_kept(tmp_path: Path) -> None:
 
 
 def test_of_an_output_the_first_line_is_kept(tmp_path: Path) -> None:
-    line = "2026-02-16 14:06:38 [112/214] Building CUDA object layer/prompt_fp16.so (flashinfer_cutlass)"
+    line = "2026-02-16 14:06:38 [112/214] Building CUDA object layer/prompt_fp16.so for the flashinfer_cutlass backend of moe_runner"
     calls = [tool(input={"command": f"make {n}"}, output=f"\n{line}\n" + PROSE * 99) for n in range(9)]
-    outputs = [p.text for p in last(tmp_path, ASK, assistant(*calls), limit=700).passages if p.kind == "output"]
-    assert len(outputs) >= 4
+    outputs = [p.text for p in last(tmp_path, ASK, assistant(*calls), limit=150).passages if p.kind == "output"]
+    assert outputs
     assert all(output.startswith(f"\n{line}\n") for output in outputs)
 
 

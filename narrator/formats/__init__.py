@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -102,7 +102,7 @@ def _clean(document: Document, found: Format, *, redact: bool) -> Session:
         _clean_about(recording.about, clean),
         count=recording.size,
         read=lambda index: map_text(recording.read(index), clean, clean_input),
-        skim=lambda: tuple(_clean_skims(recording.skim(), clean)),
+        skim=lambda: _clean_skims(recording.skim(), clean),
         document=document.text,
         fields=found.fields,
         notices=tuple(clean(notice) for notice in recording.notices),
@@ -141,12 +141,20 @@ def _clean_about(about: About, clean: Callable[[str], str]) -> About:
     )
 
 
-def _clean_skims(skims: tuple[Skim, ...], clean: Callable[[str], str]) -> Iterator[Skim]:
+def _clean_skims(skims: tuple[Skim, ...], clean: Callable[[str], str]) -> tuple[Skim, ...]:
     """Ids as `map_text` makes them, so that an id, its message's and a parent's are the same word."""
-    for skim in skims:
-        id_, parent, model = clean(skim.id), _maybe(clean, skim.parent), _maybe(clean, skim.model)
-        same = id_ == skim.id and parent == skim.parent and model == skim.model
-        yield skim if same else replace(skim, id=id_, parent=parent, model=model)
+    words = {word for skim in skims for word in (skim.id, skim.parent, skim.model) if word}
+    changed = {word: cleaned for word in words if (cleaned := clean(word)) != word}
+    if not changed:
+        return skims
+
+    def own(word: str | None) -> str | None:
+        return changed.get(word, word) if word else word
+
+    return tuple(
+        replace(skim, id=changed.get(skim.id, skim.id), parent=own(skim.parent), model=own(skim.model))
+        for skim in skims
+    )
 
 
 def _maybe(change: Callable[[str], str], text: str | None) -> str | None:

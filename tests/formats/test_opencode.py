@@ -823,13 +823,12 @@ def test_any_bytes_are_a_session_or_an_error_of_one_line(monkeypatch: pytest.Mon
     for _ in range(1_000):
         data = mutate(chance.choice(bases), chance)
         try:
-            messages = read_whole(from_stdin(monkeypatch, data))
+            said, places_read = "", [message.index for message in read_whole(from_stdin(monkeypatch, data))]
         except SessionError as error:
-            assert "\n" not in str(error), data
-            outcomes[False] += 1
-        else:
-            assert [message.index for message in messages] == list(range(len(messages))), data
-            outcomes[True] += 1
+            said, places_read = str(error), []
+        assert "\n" not in said, data
+        assert places_read == list(range(len(places_read))), data
+        outcomes[said == ""] += 1
     assert min(outcomes.values()) > 50, outcomes
 
 
@@ -876,6 +875,8 @@ def strings(value: Any) -> Iterator[str]:
                 yield from strings(item)
         case Struct():
             yield from strings([getattr(value, name) for name in value.__struct_fields__])
+        case _:
+            assert value is None or isinstance(value, int | float)
 
 
 def all_that_is_said(session: Session) -> str:
@@ -928,11 +929,10 @@ def test_an_input_that_is_text_is_masked_as_text(tmp_path: Path) -> None:
 
 def test_a_mask_that_breaks_the_json_of_an_input_leaves_it_as_text(tmp_path: Path) -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA" * 4
-    session = opened(tmp_path, export(user("go"), assistant(tool(input={"a": key, "b": "A" * 32}))))
+    session = opened(tmp_path, export(user("go"), assistant(tool(input={"a": key, "A" * 32: 1}))))
     (found,) = session.message(1).blocks
     assert isinstance(found, ToolCall)
-    assert "MIIEpAIBAAKCAQEA" not in str(found.input)
-    assert "«secret:private-key:" in str(found.input)
+    assert re.fullmatch(r'\{"a": "«secret:private-key:\d+»": 1\}', found.input)
 
 
 # --- other documents -----------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def read_message(raw: Raw, index: int) -> Message:
     return Message(
         index=index,
         id=as_str(info.get("id")) or f"message-{index}",
-        role=role_of(info.get("role")),
+        role=_role(info.get("role")),
         blocks=blocks,
         created=as_int(time.get("created")),
         completed=as_int(time.get("completed")),
@@ -251,13 +251,12 @@ def _tokens(value: Any) -> Tokens | None:
     return Tokens(**dict(zip(Tokens.__struct_fields__, (as_int(count) or 0 for count in counts), strict=True)))
 
 
-def role_of(value: Any) -> Role:
+def _role(value: Any) -> Role:
     """The role as recorded; an unknown one is the assistant's, which writes nearly everything."""
     return value if value in ("user", "assistant", "tool", "system") else "assistant"
 
 
 def joined(provider: Any, model: Any) -> str | None:
     """`provider/model`; None unless both are recorded."""
-    return (
-        f"{provider}/{model}" if provider and model and isinstance(provider, str) and isinstance(model, str) else None
-    )
+    both = provider and model and isinstance(provider, str) and isinstance(model, str)
+    return f"{provider}/{model}" if both else None

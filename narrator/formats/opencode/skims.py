@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from narrator.formats._lenient import SANE
-from narrator.formats.opencode.messages import joined, read_message, role_of
+from narrator.formats.opencode.messages import joined, read_message
 from narrator.session import Marker, Message, Role, Skim, Text, ToolCall
 
 Kind: TypeAlias = Literal["typed", "synthetic", "compaction-request", "compaction-summary", "answer"]
@@ -31,13 +31,13 @@ class _Model(Struct, gc=False):
 
 class _Info(Struct, gc=False):
     id: str = ""
-    role: str = ""
+    role: Role = "assistant"
     time: _Time = _Time()
     parentID: str | None = None  # noqa: N815
     providerID: str | None = None  # noqa: N815
     modelID: str | None = None  # noqa: N815
     model: _Model | None = None
-    summary: Raw = Raw(b"null")
+    summary: bool | dict[str, Raw] | None = None
 
 
 class _Part(Struct, gc=False):
@@ -65,12 +65,11 @@ def skim_message(raw: Raw, index: int) -> Skim:
     except (msgspec.DecodeError, RecursionError):
         return _skim_whole(read_message(raw, index), len(memoryview(raw)))
     info, types = line.info, [part.type for part in line.parts]
-    role = role_of(info.role)
     return Skim(
         index=index,
         id=info.id or f"message-{index}",
-        role=role,
-        kind=_kind(role, bytes(info.summary) == b"true", types, line.parts),
+        role=info.role,
+        kind=_kind(info.role, info.summary is True, types, line.parts),
         created=info.time.created,
         completed=info.time.completed,
         parent=info.parentID,
