@@ -21,6 +21,11 @@ def stamp(ms: int | None) -> str | None:
     return text and text.replace("T", " ").replace("Z", " UTC")
 
 
+def pause(ms: int) -> str:
+    """A short time between two messages: `11 ms`, else as `span`."""
+    return f"{ms} ms" if 0 <= ms < 1000 else span(ms)
+
+
 def span(ms: int) -> str:
     """A duration: `0.4 s`, `17.2 s`, `4 min 3 s`, `2 h 5 min`, `3 d 4 h`; the smaller part is cut off, not rounded.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from narrator.clock import iso
+from narrator.clock import iso, pause
 from narrator.errors import UsageError
 from narrator.excerpt import Excerpt
 from narrator.findings import Finding, diagnose_all, says_nothing
@@ -85,6 +86,8 @@ class Context(Record):
     """Index of a message of the window → what lies between it and the one before it there, counted by kind."""
     rest: str
     """What lies after the window; "" when nothing does."""
+    timing: tuple[str, ...]
+    """When the target began and ended against its neighbours, in the product's words."""
     outline: Outline
     findings: tuple[Finding, ...]
     """Of every message in the window, in order."""
@@ -129,8 +132,10 @@ def find_target(session: Session, wanted: str) -> int:
     raise UsageError(f"--msg {wanted}: neither a number (0..{last}) nor the id of a message in this session")
 
 
-def take_context(session: Session, target: int, reach: Reach = Reach()) -> Context:  # noqa: B008  # frozen
+def take_context(session: Session, target: int, reach: Reach = Reach(), *, hashed: bool = True) -> Context:  # noqa: B008
     """What a writer may see for message `target`.
+
+    `hashed=False` leaves the session's hash out, for who only looks: hashing a large file takes as long as reading it.
 
     Raises:
         UsageError: the budget is too small for the target or for `before` and `after`.
@@ -141,15 +146,17 @@ def take_context(session: Session, target: int, reach: Reach = Reach()) -> Conte
     earlier: dict[str, int] = dict(Counter(skim.kind for skim in session.skims[:target]))
     later: dict[str, int] = dict(Counter(skim.kind for skim in session.skims[target + 1 :]))
     edges = (target == 0) + (target == len(session) - 1)
+    timing = tuple(_timing(session, target))
     framed = count_tokens(f"{in_words(earlier)}{in_words(later)}") + _HEADINGS + _EDGE * edges
+    framed += sum(count_tokens(f"record: {fact}\n") for fact in timing)
     window = choose_window(session, target, reach, reach.budget - framed)
     gaps, rest = find_gaps(session, [excerpt.index for excerpt in window])
     shown = {excerpt.index for excerpt in window} | set(outline.indices)
     hidden = [skim for skim in session.skims if skim.index not in shown]
     left_out = sum(excerpt.omitted for excerpt in window) + sum(entry.omitted for entry in outline.entries)
-    about = session.about
+    about, sha256 = session.about, session.sha256 if hashed else ""
     return Context(
-        session=SessionRef(format=about.format, id=about.id, title=about.title, file=about.file, sha256=session.sha256),
+        session=SessionRef(format=about.format, id=about.id, title=about.title, file=about.file, sha256=sha256),
         created=iso(about.created),
         begun=session.skims[0].created,
         ended=session.skims[-1].created,
@@ -161,6 +168,7 @@ def take_context(session: Session, target: int, reach: Reach = Reach()) -> Conte
         window=window,
         gaps=gaps,
         rest=rest,
+        timing=timing,
         outline=outline,
         findings=diagnose_all(session, (excerpt.index for excerpt in window)),
         tokens=count_window(session, window) + framed,
@@ -168,6 +176,21 @@ def take_context(session: Session, target: int, reach: Reach = Reach()) -> Conte
         redacted=session.redacted(),
         notices=(*session.notices, *_oddities(session, shown)),
     )
+
+
+def _timing(session: Session, target: int) -> Iterator[str]:
+    """How long before the target its predecessor ended, and how long after its end the next message began."""
+    own = session.skims[target]
+    if target and own.created is not None and (end := session.skims[target - 1].completed) is not None:
+        after = own.created - end
+        word = "was sent" if own.kind == "typed" else "began"
+        if after >= 0:
+            yield f"it {word} {pause(after)} after msg {target - 1} ended"
+    if target + 1 < len(session) and own.completed is not None:
+        following = session.skims[target + 1]
+        if following.created is not None and following.created >= own.completed:
+            word = "was sent" if following.kind == "typed" else "began"
+            yield f"msg {target + 1} {word} {pause(following.created - own.completed)} after it ended"
 
 
 def _oddities(session: Session, shown: set[int]) -> list[str]:

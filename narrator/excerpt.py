@@ -13,13 +13,15 @@ from narrator.sanitize import one_line, shorten
 from narrator.session import Role, Session
 from narrator.tokens import count_tokens
 
-__all__ = ["CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
+__all__ = ["ANY_KEY", "CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
 
 CHARACTERS_A_TOKEN = 5.5
 """As many as there are in dense prose: a token limit becomes a character limit with it, too high rather than too low,
 and what comes out is counted and shortened again until it fits."""
 KEY_DIGITS = 8
-"""Hex digits of the session's hash that mark our lines in a prompt."""
+"""Decimal digits of the session's hash that mark our lines in a prompt."""
+ANY_KEY = "0" * KEY_DIGITS
+"""Stands for the key where tokens are counted: all keys have as many."""
 _LEAST = 100
 """Characters below which a shortened passage is not worth its label."""
 _LABEL = 20
@@ -69,12 +71,12 @@ class Excerpt(Record):
     @property
     def quotable(self) -> str:
         """The first thing it says or does, for a quotation: its text, else a call's input, else its reasoning."""
-        for kind in ("text", "input", "reasoning", "synthetic", "mark"):
+        for kind in ("text", "input", "reasoning", "synthetic"):
             for passage in self.passages:
                 if passage.kind == kind and passage.text.strip():
                     name, value = passage.subject
                     return (value if name == "command" else f"{name}: {value}") if name else passage.text
-        return ""
+        return f"[{self.passages[0].label}]" if self.passages else ""
 
     def printed(self, findings: Sequence[Finding], key: str) -> str:
         """As `prompts/_shared/message.md.j2` prints it, for counting (`tests/test_prompt.py` compares the two)."""
@@ -113,7 +115,7 @@ class Excerpt(Record):
             return None
         if not any(self.tokens.values()):
             return "no tokens counted"
-        told = {name: count for name, count in self.tokens.items() if count or name != "reasoning"}
+        told = {name: count for name, count in self.tokens.items() if count or name in ("in", "out")}
         return "tokens " + ", ".join(f"{name} {count:,}" for name, count in told.items())
 
 
@@ -126,7 +128,8 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
     tokens = message.tokens
     named = {
         "in": tokens.input,
-        "cached": tokens.cache_read + tokens.cache_write,
+        "read from cache": tokens.cache_read,
+        "written to cache": tokens.cache_write,
         "out": tokens.output,
         "reasoning": tokens.reasoning,
     } if tokens else {}  # fmt: skip
@@ -165,8 +168,8 @@ def _body(passages: Sequence[Passage], key: str) -> str:
 
 
 def _length(passages: Sequence[Passage]) -> int:
-    """Tokens of the passages under their labels; the real key differs from this one by a few."""
-    return count_tokens(_body(passages, "0" * KEY_DIGITS))
+    """Tokens of the passages under their labels."""
+    return count_tokens(_body(passages, ANY_KEY))
 
 
 def _fits(passages: Sequence[Passage], limit: int) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from narrator.clock import span, stamp
-from narrator.excerpt import CHARACTERS_A_TOKEN, KEY_DIGITS, abridge
+from narrator.excerpt import ANY_KEY, CHARACTERS_A_TOKEN, abridge
 from narrator.findings import NUDGE_WORDS, typed_text
 from narrator.record import Record
 from narrator.sanitize import one_line
@@ -123,6 +123,10 @@ def _totals(session: Session) -> tuple[str, ...]:
     if models:
         listed = " → ".join(one_line(model, _NAME) for model in models[:6])
         facts.append(f"answered by {listed}" + (f" and {len(models) - 6} more changes" if len(models) > 6 else ""))
+    ends = Counter(skim.finish or "no recorded reason" for skim in skims if skim.role == "assistant")
+    if ends and ends["no recorded reason"] < ends.total() // 2:
+        listed = ", ".join(f"{count:,} with {one_line(end, _NAME)}" for end, count in ends.most_common(8))
+        facts.append(f"assistant messages ended: {listed}")
     if about.parent:
         facts.append(f"a subagent's session, delegated by session {one_line(about.parent, _NAME)}")
     return tuple(facts)
@@ -149,10 +153,11 @@ def _counted(skims: Iterable[Skim]) -> Counter[str]:
 
 def gap_between(session: Session, before: int, after: int, fate: str) -> str:
     """What lies between two messages, counted by kind, and what became of it: `20 assistant messages not listed`."""
-    counts = _counted(session.skims[before + 1 : after])
+    tallies = session.tallies.items()
+    counts = {kind: count for kind, seen in tallies if (count := seen[after] - seen[before + 1])}
     if len(counts) < 2:
         return f"{in_words(counts)} {fate}" if counts else ""
-    return f"{counts.total():,} messages {fate}: {in_words(counts)}"
+    return f"{after - before - 1:,} messages {fate}: {in_words(counts)}"
 
 
 def _fixed(session: Session) -> dict[int, int]:
@@ -210,11 +215,7 @@ def _entry(session: Session, index: int, limit: int, gap: str = "") -> OutlineEn
 
 def _cost(session: Session, index: int, limit: int) -> int:
     entry = _entry(session, index, limit)
-    return count_tokens(f"[{_key(session)} {entry.named}]\n{entry.text}\n") + _GAP
-
-
-def _key(session: Session) -> str:
-    return session.sha256[:KEY_DIGITS]
+    return count_tokens(f"[{ANY_KEY} {entry.named}]\n{entry.text}\n") + _GAP
 
 
 def _assemble(session: Session, chosen: Mapping[int, int]) -> Outline:
@@ -229,7 +230,7 @@ def _assemble(session: Session, chosen: Mapping[int, int]) -> Outline:
         gap=gap_between(session, before, len(session), "not listed"),
         length=0,
     )
-    return outline.model_copy(update={"length": count_tokens(outline.printed(_key(session)))})
+    return outline.model_copy(update={"length": count_tokens(outline.printed(ANY_KEY))})
 
 
 def _gist(message: Message, limit: int, *, one: bool) -> tuple[str, int]:

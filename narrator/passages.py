@@ -64,10 +64,10 @@ def _passages(message: Message, session: Session) -> Iterator[Passage]:
                 yield from _call_passages(block, session)
             case File():
                 size = f", {block.size:,} bytes" if block.size else ""
-                name = one_line(f"{block.name}, {block.mime}")
-                yield Passage(kind="file", label="attached file", text=f"[{name}{size}]", at="")
+                label = f"attached file {_named(block.name)}, {_named(block.mime)}{size}"
+                yield Passage(kind="file", label=label, text="", at="")
             case Marker():
-                yield Passage(kind="mark", label=_named(block.kind), text=block.text, at="")
+                yield Passage(kind="mark", label=_named(block.text.strip("[]")), text="", at="")
 
 
 def _or_empty(label: str, text: str) -> str:

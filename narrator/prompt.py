@@ -20,6 +20,9 @@ from narrator.sanitize import one_line
 from narrator.style import Style, scale_style
 from narrator.tokens import count_tokens
 
+KEYS = 9
+"""Keys that a hash of 256 bits has digits for."""
+
 
 class PromptMessage(Record):
     """One chat message."""
@@ -64,18 +67,19 @@ def build_prompt(context: Context, style: Style, *, length: int | None = None) -
 
 
 def delimiter_key(context: Context) -> str:
-    """Eight hex digits of the session's hash that stand nowhere in what is shown.
+    """Eight decimal digits of the session's hash that stand nowhere in what is shown.
 
-    A recording cannot hold its own hash; should its digits turn up all the same, the next ones are taken.
+    A recording cannot hold its own hash; should its digits turn up all the same, the next ones are taken. Decimal,
+    since every such key has the same length in tokens: what is counted before the hash is known stays true.
     """
-    digest = context.session.sha256
+    digits = str(int(context.session.sha256, 16))[-KEY_DIGITS * KEYS :].zfill(KEY_DIGITS * KEYS)
     shown = [excerpt.printed(context.of(excerpt.index), "") for excerpt in context.window]
     shown.append(context.outline.printed(""))
-    for start in range(0, len(digest) - KEY_DIGITS, 4):
-        key = digest[start : start + KEY_DIGITS]
+    for start in range(0, KEY_DIGITS * KEYS, KEY_DIGITS):
+        key = digits[start : start + KEY_DIGITS]
         if not any(key in text for text in shown):
             return key
-    raise AssertionError("fourteen parts of the session's own hash stand in its text")
+    raise AssertionError("every part of the session's own hash stands in its text")
 
 
 def _templates(style: Style) -> Callable[[str, dict[str, Any]], str]:

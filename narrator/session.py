@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -104,6 +105,11 @@ class Tokens(Struct, frozen=True, kw_only=True):
     cache_read: int = 0
     cache_write: int = 0
 
+    @property
+    def sent(self) -> int:
+        """All that went in."""
+        return self.input + self.cache_read + self.cache_write
+
 
 class Skim(Struct, frozen=True, kw_only=True, gc=False):
     """The little that is known of every message without decoding it (plain values only, which no cycle can hold)."""
@@ -120,6 +126,10 @@ class Skim(Struct, frozen=True, kw_only=True, gc=False):
     """`provider/model`."""
     calls: int = 0
     """Tool calls in it."""
+    finish: str | None = None
+    """How it ended: the name of its error, else the model's reason to stop, where one is stored with the message."""
+    sent: int | None = None
+    """Tokens that went in, cached ones included."""
     size: int = 0
     """Bytes of its stored JSON."""
 
@@ -251,6 +261,12 @@ class Session:
     def sha256(self) -> str:
         """Hex digest of the session's JSON as read: the same for a file, its gzip, and standard input."""
         return hashlib.sha256(self._document).hexdigest()
+
+    @cached_property
+    def tallies(self) -> dict[str, list[int]]:
+        """Kind (`Skim.kind`) → how many of the first k messages are of it, for k from 0 to all."""
+        kinds = dict.fromkeys(skim.kind for skim in self.skims)
+        return {kind: [0, *accumulate(skim.kind == kind for skim in self.skims)] for kind in kinds}
 
     @cached_property
     def positions(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from narrator.errors import UsageError
-from narrator.excerpt import KEY_DIGITS, Excerpt, take_excerpt
+from narrator.excerpt import ANY_KEY, Excerpt, take_excerpt
 from narrator.findings import diagnose
 from narrator.outline import gap_between
 from narrator.session import Session
@@ -111,7 +111,7 @@ def _widen(session: Session, target: int, chosen: dict[int, Excerpt], budget: in
 
 def _cost(session: Session, excerpt: Excerpt) -> int:
     """Tokens of a message in the prompt, what the record knows of it included."""
-    return count_tokens(excerpt.printed(diagnose(session, excerpt.index), session.sha256[:KEY_DIGITS]) + "\n")
+    return count_tokens(excerpt.printed(diagnose(session, excerpt.index), ANY_KEY) + "\n")
 
 
 def count_window(session: Session, window: Iterable[Excerpt]) -> int:

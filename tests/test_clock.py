@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.clock import iso, span, stamp
+from narrator.clock import iso, pause, span, stamp
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,11 @@ def test_the_clock_of_the_machine_has_no_say(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_a_duration_is_cut_off_not_rounded(ms: int, text: str) -> None:
     assert span(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [(0, "0 ms"), (11, "11 ms"), (999, "999 ms"), (1_000, "1.0 s"), (240_000, "4 min 0 s"), (-11, "-0.0 s")],
+)
+def test_a_pause_is_told_to_the_millisecond_while_it_is_short(ms: int, text: str) -> None:
+    assert pause(ms) == text

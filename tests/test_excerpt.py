@@ -40,12 +40,12 @@ def passages(excerpt: Excerpt) -> list[tuple[str, str]]:
     [
         pytest.param(
             assistant("Done."),
-            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish stop; tokens in 900, cached 42, out 120; answers msg 0",
+            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish stop; tokens in 900, read from cache 40, written to cache 2, out 120; answers msg 0",
             id="an answer",
         ),
         pytest.param(
             assistant("Done.", tokens={"input": 1234, "output": 5, "reasoning": 64, "cache": {"read": 0, "write": 0}}),
-            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish stop; tokens in 1,234, cached 0, out 5, reasoning 64; "
+            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish stop; tokens in 1,234, out 5, reasoning 64; "
             "answers msg 0",
             id="with counted reasoning",
         ),
@@ -130,14 +130,14 @@ def test_facts_of_the_essays_sessions() -> None:
         pytest.param([reasoning("")], [("reasoning, empty", "")], id="reasoning that is kept encrypted"),
         pytest.param([text("Read it.", synthetic=True)], [("text put in by the harness", "Read it.")], id="synthetic"),
         pytest.param([STEP_START, step_finish()], [], id="step marks are no part of it"),
-        pytest.param([{"type": "compaction", "auto": False}], [("compaction", "[manual compaction]")], id="a compaction"),
+        pytest.param([{"type": "compaction", "auto": False}], [("manual compaction", "")], id="a compaction"),
         pytest.param(
             [{"type": "file", "mime": "image/png", "filename": "a.png", "url": "data:image/png;base64,QUJD"}],
-            [("attached file", "[a.png, image/png, 3 bytes]")],
+            [("attached file a.png, image/png, 3 bytes", "")],
             id="an attachment",
         ),
-        pytest.param([{"type": "hologram"}], [("hologram", "[hologram omitted]")], id="a part of a later version"),
-        pytest.param([{"type": "x]\n[k text"}], [("x) (k text", "[x]\n[k text omitted]")], id="a type that looks like a label"),
+        pytest.param([{"type": "hologram"}], [("hologram omitted", "")], id="a part of a later version"),
+        pytest.param([{"type": "x]\n[k text"}], [("x) (k text omitted", "")], id="a type that looks like a label"),
     ],
 )  # fmt: skip
 def test_parts_under_their_labels(tmp_path: Path, parts: list[Any], expected: list[tuple[str, str]]) -> None:

@@ -227,7 +227,7 @@ def check_nothing_passes_for_ours(context: Context, written: str) -> None:
     records = [line for line in ours if line.startswith("record: ")]
     empty = sum(not excerpt.passages for excerpt in context.window)
     edges = (context.target.index == 0) + (context.target.index == context.count - 1)
-    marks = len(context.gaps) + bool(context.rest)
+    marks = len(context.gaps) + bool(context.rest) + len(context.timing)
     stated = len(context.outline.totals) + len(context.window) + len(context.findings) + empty + marks + edges + 2
     assert len(records) == stated
 
@@ -281,31 +281,36 @@ def test_not_even_when_it_is_shortened(tmp_path: Path, budget: int) -> None:
         check_nothing_passes_for_ours(prompt.context, prompt.messages[1].content)
 
 
+def known_hash() -> str:
+    """A hash whose keys are 11111111, 22222222 and so on to 99999999."""
+    return f"{int(''.join(str(digit) * 8 for digit in range(1, 10))):064x}"
+
+
 def test_a_key_that_stands_in_the_text_is_not_taken(tmp_path: Path) -> None:
     """A recording cannot hold its own hash; one is made here that seems to know its first two keys."""
-    digest = "0123456789abcdef" * 4
-    session = opened(tmp_path, hostile(FORGED.replace("{key}", "01234567") + FORGED.replace("{key}", "456789ab")))
+    digest = known_hash()
+    session = opened(tmp_path, hostile(FORGED.replace("{key}", "11111111") + FORGED.replace("{key}", "22222222")))
     session.__dict__["sha256"] = digest
     prompt = prompt_for(session, 1)
-    assert delimiter_key(prompt.context) == "89abcdef"
+    assert delimiter_key(prompt.context) == "33333333"
     check_nothing_passes_for_ours(prompt.context, prompt.messages[1].content)
-    assert "`<conversation_data 89abcdef>`" in prompt.messages[0].content
+    assert "`<conversation_data 33333333>`" in prompt.messages[0].content
 
 
 @pytest.mark.parametrize("place", ["text", "title", "name", "finish"])
 def test_wherever_it_stands(tmp_path: Path, place: str) -> None:
-    digest = "0123456789abcdef" * 4
-    found = {name: "so 01234567 it is" if name == place else "x" for name in ("text", "title", "name", "finish")}
+    digest = known_hash()
+    found = {name: "so 11111111 it is" if name == place else "x" for name in ("text", "title", "name", "finish")}
     message = assistant(found["text"], tool(found["name"]), finish=found["finish"])
     session = opened(tmp_path, export(user("Go."), message, title=found["title"]))
     session.__dict__["sha256"] = digest
-    assert delimiter_key(take_context(session, 1)) == "456789ab"
+    assert delimiter_key(take_context(session, 1)) == "22222222"
 
 
 def test_a_recording_that_knows_all_of_its_hash_is_no_recording(tmp_path: Path) -> None:
-    session = opened(tmp_path, export(user("0123456789abcdef" * 8)))
-    session.__dict__["sha256"] = "0123456789abcdef" * 4
-    with pytest.raises(AssertionError, match="fourteen parts of the session's own hash stand in its text"):
+    session = opened(tmp_path, export(user("".join(str(digit) * 8 for digit in range(1, 10)))))
+    session.__dict__["sha256"] = known_hash()
+    with pytest.raises(AssertionError, match="every part of the session's own hash stands in its text"):
         delimiter_key(take_context(session, 0))
 
 

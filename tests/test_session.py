@@ -79,6 +79,19 @@ def test_an_id_leads_to_its_place_and_a_duplicate_to_the_first() -> None:
     assert made.positions == {"z": 0, "a": 1}
 
 
+def test_kinds_are_counted_up_to_every_message_and_to_the_end() -> None:
+    kinds = ("typed", "answer", "answer", "typed")
+    made = Session(
+        ABOUT,
+        count=4,
+        read=message,
+        skim=lambda: tuple(msgspec.structs.replace(skim(index), kind=kind) for index, kind in enumerate(kinds)),
+        document=DOCUMENT,
+    )
+    assert made.tallies == {"typed": [0, 1, 1, 1, 2], "answer": [0, 0, 1, 2, 2]}
+    assert session()[0].tallies == {}
+
+
 @pytest.mark.parametrize("view", [bytes, memoryview], ids=["bytes", "a view of the recording"])
 def test_the_hash_is_that_of_the_document(view: Any) -> None:
     made = Session(ABOUT, count=0, read=message, skim=tuple, document=view(DOCUMENT))

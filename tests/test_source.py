@@ -211,15 +211,15 @@ def test_closed_standard_input_is_called_closed(monkeypatch: pytest.MonkeyPatch)
     assert refusal("-") == "stdin is closed; pipe a recording in, or name a file"
 
 
-def test_a_directory_as_standard_input_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Directory:
+def test_standard_input_that_cannot_be_read_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
         class buffer:  # noqa: N801  # as the stream has it
             @staticmethod
             def read() -> bytes:
-                raise IsADirectoryError(21, "Is a directory", str(tmp_path))
+                raise OSError(9, "Bad file descriptor")
 
-    monkeypatch.setattr(sys, "stdin", Directory)
-    assert refusal("-") == "cannot read stdin: is a directory"
+    monkeypatch.setattr(sys, "stdin", Broken)
+    assert refusal("-") == "cannot read stdin: bad file descriptor"
 
 
 # --- gzip and other containers -------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def _print_context(session: Session, msg: str, budget: int | None, before: int, 
     from narrator.context import DEFAULT_BUDGET, Reach, as_json, find_target, take_context
 
     reach = Reach(budget=DEFAULT_BUDGET if budget is None else budget, before=before, after=after)
-    context = take_context(session, find_target(session, msg), reach)
+    context = take_context(session, find_target(session, msg), reach, hashed=False)
     warn(context.notices)
     typer.echo(json.dumps(as_json(context, session), ensure_ascii=False, indent=1))
 

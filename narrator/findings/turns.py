@@ -190,7 +190,7 @@ def unfinished(message: Message, session: Session) -> Finding | None:
     return _found(message, "unfinished", says, (session.native("completed"), None), (session.native("finish"), None))
 
 
-def compaction_request(message: Message, _session: Session) -> Finding | None:
+def compaction_request(message: Message, session: Session) -> Finding | None:
     """The harness asked for a summary."""
     mark = next((block for block in message.blocks if _is_compaction(block)), None)
     if message.role != "user" or mark is None:
@@ -201,8 +201,34 @@ def compaction_request(message: Message, _session: Session) -> Finding | None:
         f"This is not a message a person typed but a compaction request of the harness: {only} a mark of "
         f"{'an automatic' if how == 'automatic' else 'a manual'} compaction."
     )
-    return _found(
-        message, "compaction-request", says, (f"{mark.at}.type", "compaction"), (f"{mark.at}.auto", how == "automatic")
+    pressure, evidence = _pressure(message, session) if how == "automatic" else ("", ())
+    fields = ((f"{mark.at}.type", "compaction"), (f"{mark.at}.auto", how == "automatic"))
+    found = _found(message, "compaction-request", says + pressure, *fields)
+    return found.model_copy(update={"evidence": found.evidence + evidence})
+
+
+def _pressure(message: Message, session: Session) -> tuple[str, tuple[Evidence, ...]]:
+    """How full the context was before this request, before the session's others, and at most elsewhere.
+
+    What holds for every compaction of a session tells more of its cause than one number does.
+    """
+    skims = session.skims
+    requests = [skim.index for skim in skims if skim.kind == "compaction-request" and skim.index]
+    before = {index - 1 for index in requests}
+    full = [skims[place].sent or 0 for place in sorted(before)]
+    last = skims[message.index - 1] if message.index else None
+    if last is None or not last.sent or not all(full):
+        return "", ()
+    others = max((skim.sent or 0 for skim in skims if skim.kind == "answer" and skim.index not in before), default=0)
+    among = f"before each of the session's {len(full)} compaction requests it was {min(full):,} to {max(full):,}"
+    least = f", and no other answer had more than {others:,}" if others else ""
+    says = f" The answer before it, message {last.index}, had {last.sent:,} tokens going in"
+    says += f"; {among}{least}." if len(full) > 1 else f"{least}."
+    paths = ("tokens.input", "tokens.cache.read", "tokens.cache.write")
+    tokens = session.message(last.index).tokens
+    counts = (tokens.input, tokens.cache_read, tokens.cache_write) if tokens else ()
+    return says, tuple(
+        Evidence(index=last.index, field=path, value=count) for path, count in zip(paths, counts, strict=False)
     )
 
 

@@ -142,8 +142,8 @@ def _clean_about(about: About, clean: Callable[[str], str]) -> About:
 
 
 def _clean_skims(skims: tuple[Skim, ...], clean: Callable[[str], str]) -> tuple[Skim, ...]:
-    """Ids as `map_text` makes them, so that an id, its message's and a parent's are the same word."""
-    words = {word for skim in skims for word in (skim.id, skim.parent, skim.model) if word}
+    """Recorded words as `map_text` makes them, so that an id, its message's and a parent's are the same word."""
+    words = {word for skim in skims for word in (skim.id, skim.parent, skim.model, skim.finish) if word}
     changed = {word: cleaned for word in words if (cleaned := clean(word)) != word}
     if not changed:
         return skims
@@ -152,7 +152,13 @@ def _clean_skims(skims: tuple[Skim, ...], clean: Callable[[str], str]) -> tuple[
         return changed.get(word, word) if word else word
 
     return tuple(
-        replace(skim, id=changed.get(skim.id, skim.id), parent=own(skim.parent), model=own(skim.model))
+        replace(
+            skim,
+            id=changed.get(skim.id, skim.id),
+            parent=own(skim.parent),
+            model=own(skim.model),
+            finish=own(skim.finish),
+        )
         for skim in skims
     )
 

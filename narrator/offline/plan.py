@@ -64,14 +64,14 @@ class _Plan:
         counts = excerpt.tokens
         return (
             Field(excerpt.index, "tokens.input", counts["in"]),
-            Field(excerpt.index, "tokens.cache", counts["cached"]),
+            Field(excerpt.index, "tokens.cache", counts["read from cache"] + counts["written to cache"]),
             Field(excerpt.index, "tokens.output", counts["out"]),
         )
 
     def text_of(self, index: int) -> Field | None:
         """What a message of the window says first."""
         excerpt = next((e for e in self.context.window if e.index == index), None)
-        passage = excerpt and first_of(excerpt, "text", "synthetic", "mark")
+        passage = excerpt and first_of(excerpt, "text", "synthetic")
         return Field(index, passage.at, passage.text) if passage else None
 
     # ---- parts
@@ -116,7 +116,7 @@ class _Plan:
         if target.role == "assistant":
             claims.append(state(say.finished, self.field(target, "finish")))
         if target.tokens:
-            counted = any(target.tokens[name] for name in ("in", "cached", "out"))
+            counted = any(target.tokens.values())
             claims.append(state(say.tokens_counted if counted else say.no_tokens, *self.tokens(target)))
         if target.parent is not None:
             claims.append(self.belonging(target, target.parent))

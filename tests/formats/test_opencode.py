@@ -526,6 +526,7 @@ SAMPLES = [
     ),
     assistant(summary=True, time={"created": 5.5}),
     assistant(time=None, error={"name": "x"}),
+    assistant(step_finish("stop"), step_finish("length"), finish=None),
     {"info": {"role": "user", "model": {"providerID": "a", "modelID": "b"}}},
 ]
 WRONG: list[Any] = [
@@ -578,6 +579,8 @@ def of(message: Message, kind: str, size: int) -> Skim:
         parent=message.parent,
         model=message.model,
         calls=sum(isinstance(block, ToolCall) for block in message.blocks),
+        finish=message.fault.name if message.fault else message.finish,
+        sent=message.tokens.sent if message.tokens else None,
         size=size,
     )
 

@@ -15,18 +15,33 @@ from narrator.session import Marker, Message, Role, Skim, Text, ToolCall
 Kind: TypeAlias = Literal["typed", "synthetic", "compaction-request", "compaction-summary", "answer"]
 
 
-_Ms: TypeAlias = Annotated[int, Meta(gt=-SANE, lt=SANE)]
+_Sane: TypeAlias = Annotated[int, Meta(gt=-SANE, lt=SANE)]
+"""As `as_int` takes it; another number is none, and read the slow way."""
 
 
 # The wire's shapes are made by the ten thousand and hold no cycle, hence `gc=False`.
 class _Time(Struct, frozen=True, gc=False):
-    created: _Ms | None = None
-    completed: _Ms | None = None
+    created: _Sane | None = None
+    completed: _Sane | None = None
 
 
 class _Model(Struct, gc=False):
     providerID: str | None = None  # noqa: N815  # opencode's name
     modelID: str | None = None  # noqa: N815
+
+
+class _Cache(Struct, frozen=True, gc=False):
+    read: _Sane = 0
+    write: _Sane = 0
+
+
+class _Tokens(Struct, frozen=True, gc=False):
+    input: _Sane = 0
+    cache: _Cache = _Cache()
+
+
+class _Error(Struct, gc=False):
+    name: str = ""
 
 
 class _Info(Struct, gc=False):
@@ -38,12 +53,16 @@ class _Info(Struct, gc=False):
     modelID: str | None = None  # noqa: N815
     model: _Model | None = None
     summary: bool | dict[str, Raw] | None = None
+    finish: str | None = None
+    error: _Error | None = None
+    tokens: _Tokens | None = None
 
 
 class _Part(Struct, gc=False):
     type: str
     text: Raw = Raw(b"null")
     synthetic: bool | None = None
+    reason: str | None = None
 
     @property
     def is_text(self) -> bool:
@@ -76,8 +95,16 @@ def skim_message(raw: Raw, index: int) -> Skim:
         model=(info.model and joined(info.model.providerID, info.model.modelID))
         or joined(info.providerID, info.modelID),
         calls=types.count("tool"),
+        finish=(info.error.name or "error") if info.error else info.finish or _last_reason(line.parts),
+        sent=info.tokens.input + info.tokens.cache.read + info.tokens.cache.write if info.tokens else None,
         size=len(memoryview(raw)),
     )
+
+
+def _last_reason(parts: list[_Part]) -> str | None:
+    """Why the last step ended, as versions before 1.0 tell it and no other place does."""
+    steps = [part.reason for part in parts if part.type == "step-finish"]
+    return steps[-1] if steps else None
 
 
 def _skim_whole(message: Message, size: int) -> Skim:
@@ -94,6 +121,8 @@ def _skim_whole(message: Message, size: int) -> Skim:
         parent=message.parent,
         model=message.model,
         calls=sum(isinstance(block, ToolCall) for block in message.blocks),
+        finish=message.fault.name if message.fault else message.finish,
+        sent=message.tokens.sent if message.tokens else None,
         size=size,
     )
 
