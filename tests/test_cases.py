@@ -24,6 +24,7 @@ from markdown_it import MarkdownIt
 from recordings import SHARED, assistant, export, tool, user, write
 
 from narrator.formats import opencode
+from narrator.formats.opencode.messages import read_message
 
 CASES = SHARED / "cases"
 ABSENT = pytest.mark.skip(reason="needs ../shared/cases, which is not part of the repository")
@@ -821,12 +822,11 @@ def test_a_longer_session_has_no_more_of_its_answers_decoded(tmp_path: Path, mon
     def decoded(messages: int) -> int:
         turns = [user("go on"), *(assistant(tool(), "done") for _ in range(messages))]
         path = write(tmp_path, export(*turns), f"{messages}.json")
-        read = opencode.read_message
         seen: list[int] = []
 
         def counted(raw: Any, index: int) -> Any:
             seen.append(index)
-            return read(raw, index)
+            return read_message(raw, index)
 
         with monkeypatch.context() as patch:
             patch.setattr(opencode, "read_message", counted)
