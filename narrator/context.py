@@ -132,7 +132,7 @@ def find_target(session: Session, wanted: str) -> int:
     raise UsageError(f"--msg {wanted}: neither a number (0..{last}) nor the id of a message in this session")
 
 
-def take_context(session: Session, target: int, reach: Reach = Reach(), *, hashed: bool = True) -> Context:  # noqa: B008
+def take_context(session: Session, target: int, reach: Reach | None = None, *, hashed: bool = True) -> Context:
     """What a writer may see for message `target`.
 
     `hashed=False` leaves the session's hash out, for who only looks: hashing a large file takes as long as reading it.
@@ -140,6 +140,7 @@ def take_context(session: Session, target: int, reach: Reach = Reach(), *, hashe
     Raises:
         UsageError: the budget is too small for the target or for `before` and `after`.
     """
+    reach = reach or Reach()
     if reach.budget < LEAST_BUDGET:
         raise UsageError(f"--budget {reach.budget}: at least {LEAST_BUDGET} tokens are needed")
     outline = draw_outline(session)

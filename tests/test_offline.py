@@ -86,8 +86,6 @@ class Raw:
                 return self.outline_text(message)
             case "count(other calls)":
                 return sum(part.get("type") == "tool" for part in message["parts"]) - 1
-            case "fate":
-                return self.fate(message)
             case "" | "finish" if not name or info.get("finish") is None:
                 steps = [part["reason"] for part in message["parts"] if part.get("type") == "step-finish"]
                 return field.value if not name else (steps[-1] if steps else None)
@@ -100,15 +98,6 @@ class Raw:
     def outline_text(self, message: dict[str, Any]) -> Any:
         texts = [p["text"] for p in message["parts"] if p.get("type") == "text" and not p.get("synthetic")]
         return re.sub(r'^"([^"]*)"$', r"\1", "\n".join(texts).strip()) if texts else _SAME
-
-    def fate(self, message: dict[str, Any]) -> str:
-        state = next(part for part in message["parts"] if part["type"] == "tool")["state"]
-        if state.get("error") == "Tool execution aborted":
-            return "interrupted" if state.get("input") else "stopped"
-        if "called with invalid arguments" in (state.get("error") or "") or state["status"] == "completed":
-            stopped = re.search("aborted the command|exceeding timeout", state.get("output") or "")
-            return "interrupted" if stopped else "refused"
-        return "unfinished"
 
 
 _SAME: Any = object()
@@ -162,7 +151,7 @@ def test_every_sentence_about_the_example_is_derived_again() -> None:
 def test_sentences_hold_whatever_is_shortened(budget: int) -> None:
     document, session = _open(EXAMPLE)
     for index in range(0, len(session), 7):
-        derive_again(document, session, index, take_context(session, index, Reach(budget=budget)))
+        assert derive_again(document, session, index, take_context(session, index, Reach(budget=budget)))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is not here")
@@ -171,7 +160,7 @@ def test_every_sentence_about_the_essay_sessions_is_derived_again(name: str) -> 
     document, session = _open(ESSAYS / name)
     target = int(re.findall(r"\d+", name)[-1])
     for index in [*range(target - 8, target + 9), *range(0, len(session), 499)]:
-        derive_again(document, session, index)
+        assert derive_again(document, session, index)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is not here")
@@ -221,12 +210,12 @@ FATES = [
     pytest.param({"status": "error", "input": {}, "error": "Tool execution aborted"}, "never ran", id="stopped"),
     pytest.param(
         {"status": "error", "input": {"command": "x"}, "error": "Tool execution aborted"},
-        "interrupted before it ended",
+        "stopped before it ended",
         id="interrupted",
     ),
     pytest.param(
         {"status": "error", "input": {}, "error": "The bash tool was called with invalid arguments: x"},
-        "was refused and never ran",
+        "was refused by the harness as invalid and never ran",
         id="refused",
     ),
     pytest.param({"status": "running", "input": {"command": "x"}}, "has no recorded end", id="unfinished"),
@@ -240,7 +229,7 @@ def test_a_call_that_did_not_run_is_never_said_to_have_run(
     told = essay(tmp_path, 2, user("go"), assistant(tool(**state)), user("and?"))
     before = told.partition("## What Led Here")[2].partition("##")[0]
     assert expected in before
-    assert " ran " not in before.replace("never ran", "")
+    assert " ran `" not in before
 
 
 def test_an_empty_target_is_reproduced_as_the_empty_wrapper(tmp_path: Path) -> None:

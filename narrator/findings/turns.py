@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from narrator.clock import span
+from narrator.clock import pause, span
 from narrator.findings.finding import MOST_EVIDENCE, WORDS, Evidence, Finding, Kind
 from narrator.sanitize import one_line
 from narrator.session import Block, Marker, Message, Reasoning, Session, Text, ToolCall
@@ -134,7 +134,7 @@ def _next_move(message: Message, session: Session) -> tuple[str, tuple[Evidence,
     skim = session.skims[following]
     if skim.kind != "typed" or skim.created is None or skim.created < message.completed:
         return "", ()
-    says = f" The next message is the user's, sent {span(skim.created - message.completed)} after that end."
+    says = f" The next message is the user's, sent {pause(skim.created - message.completed)} after that end."
     return says, (Evidence(index=following, field=session.native("created"), value=skim.created),)
 
 

@@ -23,7 +23,7 @@ class Lesson(NamedTuple):
 LESSONS: dict[str, Lesson] = {
     "aborted": Lesson(
         "The Turn That Was Stopped: What an Interruption Leaves Behind",
-        "What looks like silence is the end of a turn, and its cause stands in a field that the text does not show.",
+        "The turn did not end by itself, and what ended it stands in a field that the text does not show.",
         "An interruption ends a turn, not the work. What counts afterwards is what had already been done: commands that "
         "had run stay run, and what had only been planned is gone. Before going on, check the state of the machine rather "
         "than the last sentence of the conversation.",

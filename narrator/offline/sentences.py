@@ -29,7 +29,10 @@ def _quoted(text: str, limit: int = 180) -> str:
 
 
 def _whole(text: str, limit: int = 180) -> str:
+    """All of a short text; the quotes that `opencode run` puts round a prompt left out."""
     line = one_line(text)
+    if len(line) > 2 and line[0] == line[-1] == '"' and '"' not in line[1:-1]:
+        line = line[1:-1]
     return f"“{literal(line)}”" if len(line) <= limit else _quoted(text, limit)
 
 
@@ -135,17 +138,6 @@ def _used(name: str, subject: str) -> str:
     return f"called the tool {code_span(name)}" + (f" on {_command(subject)}" if subject.strip() else "")
 
 
-def assistant_began(name: str, fate: str, text: str | None) -> str:
-    """From a call that did not come to an end, and the text before it."""
-    how = {
-        "stopped": "a call of {} was being written when it was stopped; it never ran",
-        "interrupted": "a call of {} was interrupted before it ended",
-        "refused": "a call of {} was refused and never ran",
-        "unfinished": "a call of {} has no recorded end",
-    }[fate].format(code_span(name))
-    return f"The assistant wrote {_quoted(text)}; {how}." if text else f"{how[0].upper()}{how[1:]}."
-
-
 def assistant_thought(text: str) -> str:
     """From an answer that holds only reasoning."""
     return f"The assistant recorded a thought and no answer: {_quoted(text)}."
@@ -195,7 +187,7 @@ def finished(finish: str | None) -> str:
     if finish is None:
         return "No finish is recorded for it."
     meaning = {
-        "stop": ", which means that the model had said what it had to say",
+        "stop": ", which means that the model ended its answer by itself",
         "tool-calls": ", which means that the loop goes on by itself as soon as the tools have answered",
         "length": ", which means that it was cut off at a limit",
     }.get(finish, "")

@@ -52,18 +52,16 @@ def _answered(excerpt: Excerpt, words: Field | None, names: Mapping[str, str]) -
 
 
 def _called(excerpt: Excerpt, call: Passage, words: Field | None, names: Mapping[str, str]) -> list[Claim]:
+    """What a call did and brought; of one that did not run to its end, the finding says all there is to say."""
+    if call.fate != "ran":
+        return [state(say.assistant_said, words)] if words else []
+    argument, value = call.subject
+    subject = Field(excerpt.index, f"{call.at}.{argument}", value) if argument else Field(excerpt.index, "", "")
     name = Field(excerpt.index, _named(names, call, "name"), call.tool)
-    words = words or Field(excerpt.index, "text", None)
-    if call.fate == "ran":
-        argument, value = call.subject
-        subject = Field(excerpt.index, f"{call.at}.{argument}", value) if argument else Field(excerpt.index, "", "")
-        others = Field(excerpt.index, "count(other calls)", excerpt.calls - 1)
-        did = state(say.assistant_did, name, subject, words, others)
-    else:
-        did = state(say.assistant_began, name, Field(excerpt.index, "fate", call.fate), words)
-    claims = [did]
+    others = Field(excerpt.index, "count(other calls)", excerpt.calls - 1)
+    claims = [state(say.assistant_did, name, subject, words or Field(excerpt.index, "text", None), others)]
     for passage in excerpt.passages:
-        if _stem(passage) != _stem(call) or call.fate in ("refused", "stopped"):
+        if _stem(passage) != _stem(call):
             continue
         if passage.kind == "output" and (passage.tool in _PRINTING or "\n" not in passage.text.strip()):
             output = Field(excerpt.index, passage.at, passage.text)
