@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,15 +60,28 @@ def _print_context(session: Session, msg: str, budget: int | None, before: int, 
 
 
 def _print_list(session: Session, *, as_json: bool) -> None:
+    from narrator.sanitize import one_line
+
     rows = [_row(session, index) for index in range(len(session))]
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    width = len(str(len(session) - 1))
+    width, columns = len(str(len(session) - 1)), _columns()
     for row in rows:
-        marks = f"  [{', '.join(row['findings'])}]" if row["findings"] else ""
         clock = (row["time"] or "no time").replace("T", " ").rstrip("Z")
-        typer.echo(f"{row['index']:>{width}}  {clock:<19}  {row['role']:<9}  {row['gist']}{marks}")
+        place = f"{row['index']:>{width}}  {clock:<19}  {row['role']:<9}  "
+        said = _marks(row) + row["gist"]
+        typer.echo(place + (one_line(said, max(1, columns - len(place))) if columns else said))
+
+
+def _marks(row: dict[str, Any]) -> str:
+    """What the record knows of a message, before its gist, so that a narrow terminal cuts the gist."""
+    return f"[{', '.join(row['findings'])}] " if row["findings"] else ""
+
+
+def _columns() -> int | None:
+    """Width of the terminal a list is printed on; None for a pipe or a file, which get whole lines."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _row(session: Session, index: int) -> dict[str, Any]:
