@@ -123,7 +123,7 @@ def _totals(session: Session) -> tuple[str, ...]:
     if models:
         listed = " → ".join(one_line(model, _NAME) for model in models[:6])
         facts.append(f"answered by {listed}" + (f" and {len(models) - 6} more changes" if len(models) > 6 else ""))
-    ends = Counter(skim.finish or "no recorded reason" for skim in skims if skim.role == "assistant")
+    ends = Counter(skim.finish or "no recorded reason" for skim in skims if skim.kind == "answer")
     if ends and ends["no recorded reason"] < ends.total() // 2:
         listed = ", ".join(f"{count:,} with {one_line(end, _NAME)}" for end, count in ends.most_common(8))
         facts.append(f"assistant messages ended: {listed}")
