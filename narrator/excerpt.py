@@ -115,8 +115,12 @@ class Excerpt(Record):
             return None
         if not any(self.tokens.values()):
             return "no tokens counted"
-        told = {name: count for name, count in self.tokens.items() if count or name in ("in", "out")}
-        return "tokens " + ", ".join(f"{name} {count:,}" for name, count in told.items())
+        cached = {name: count for name in ("read from cache", "written to cache") if (count := self.tokens[name])}
+        whole = f"tokens in {self.tokens['in'] + sum(cached.values()):,}"
+        if cached:
+            whole += f" ({', '.join(f'{count:,} {name}' for name, count in cached.items())})"
+        thought = f", reasoning {self.tokens['reasoning']:,}" if self.tokens["reasoning"] else ""
+        return f"{whole}, out {self.tokens['out']:,}{thought}"
 
 
 def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> Excerpt:

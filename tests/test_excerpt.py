@@ -40,7 +40,7 @@ def passages(excerpt: Excerpt) -> list[tuple[str, str]]:
     [
         pytest.param(
             assistant("Done."),
-            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish stop; tokens in 900, read from cache 40, written to cache 2, out 120; answers msg 0",
+            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish stop; tokens in 942 (40 read from cache, 2 written to cache), out 120; answers msg 0",
             id="an answer",
         ),
         pytest.param(
