@@ -215,15 +215,16 @@ def _pressure(message: Message, session: Session) -> tuple[str, tuple[Evidence, 
     skims = session.skims
     requests = [skim.index for skim in skims if skim.kind == "compaction-request" and skim.index]
     before = {index - 1 for index in requests}
-    full = [skims[place].sent or 0 for place in sorted(before)]
+    full = sorted((skims[place].sent or 0, place) for place in before)
     last = skims[message.index - 1] if message.index else None
-    if last is None or not last.sent or not all(full):
+    if last is None or not last.sent or not all(sent for sent, _ in full):
         return "", ()
-    others = max((skim.sent or 0 for skim in skims if skim.kind == "answer" and skim.index not in before), default=0)
-    among = f"before each of the session's {len(full)} compaction requests it was {min(full):,} to {max(full):,}"
-    least = f", and no other answer had more than {others:,}" if others else ""
+    (low, lowest), (high, highest) = full[0], full[-1]
+    others = [(s.sent or 0, s.index) for s in skims if s.kind == "answer" and s.index not in before and s.sent]
+    among = f"before each of the session's {len(full)} compaction requests it was {low:,} (message {lowest}) to "
+    least = ", and no other answer had more than {:,} (message {})".format(*max(others)) if others else ""
     says = f" The answer before it, message {last.index}, had {last.sent:,} tokens going in"
-    says += f"; {among}{least}." if len(full) > 1 else f"{least}."
+    says += f"; {among}{high:,} (message {highest}){least}." if len(full) > 1 else f"{least}."
     paths = ("tokens.input", "tokens.cache.read", "tokens.cache.write")
     tokens = session.message(last.index).tokens
     counts = (tokens.input, tokens.cache_read, tokens.cache_write) if tokens else ()

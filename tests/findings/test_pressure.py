@@ -27,14 +27,14 @@ PRESSURE = [
     pytest.param(
         [user("go"), full(900), full(1000), user(AUTO), full(50, summary=True)],
         3,
-        " The answer before it, message 2, had 1,000 tokens going in, and no other answer had more than 900.",
+        " The answer before it, message 2, had 1,000 tokens going in, and no other answer had more than 900 (message 1).",
         id="the only one",
     ),
     pytest.param(
         [user("go"), full(1000), user(AUTO), full(50, summary=True), full(700), full(1200), user(AUTO)],
         6,
         " The answer before it, message 5, had 1,200 tokens going in; before each of the session's 2 compaction requests"
-        " it was 1,000 to 1,200, and no other answer had more than 700.",
+        " it was 1,000 (message 1) to 1,200 (message 5), and no other answer had more than 700 (message 4).",
         id="two of them",
     ),
     pytest.param([user("go"), full(1000), user(MANUAL)], 2, "", id="a person asked for it"),
