@@ -136,22 +136,30 @@ def draft_path(folder: Path, slug_: str, index: int, style: str, identity_: str)
     return plain.with_name(f"{index}-{style}-{identity_[:6]}.json")
 
 
-def check_place(path: Path, *, what: str, force: bool) -> None:
+def check_place(path: Path, *, what: str, force: bool, hint: str = "") -> None:
     """Find out before a model is asked, not after, that nothing can be written at `path`.
 
     Raises:
-        ExistsError: something stands there and may not be replaced.
-        DraftError: it is a folder, or lies in what is none, or in one that may not be written.
+        ExistsError: something stands there and may not be replaced; `hint` is what else can be done.
+        DraftError: it is a folder or a device, or lies in what is no folder, or in one that may not be written.
     """
     if path.is_dir():
         raise DraftError(f"cannot write {path}: it is a folder")
+    if path.exists() and not path.is_file():
+        raise DraftError(f"cannot write {path}: it is no regular file; leave out -o to write to standard output")
     if not force and (path.exists() or path.is_symlink()):
-        raise ExistsError(f"{what} exists: {path}; --force writes it again")
+        raise ExistsError(f"{what} exists: {path}; {hint}--force writes it again")
     folder = next((parent for parent in path.parents if parent.exists()), Path())
     if not folder.is_dir():
         raise DraftError(f"cannot write {path}: {folder} is not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DraftError(f"cannot write {path}: permission denied in {folder}")
+    try:
+        # Only trying tells for a file system that is read-only, full, or none that holds files.
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"\0")
+    except OSError as error:
+        raise DraftError(f"cannot write {path}: {_reason(error)} in {folder}") from error
 
 
 def _identity_at(path: Path) -> str | None:
@@ -161,13 +169,22 @@ def _identity_at(path: Path) -> str | None:
         return None
 
 
-def save_draft(draft: Draft, path: Path) -> None:
-    """Write `draft` to `path` whole or not at all.
+def save_draft(draft: Draft, path: Path, *, replace: bool = True) -> Path:
+    """Write `draft` to `path` whole or not at all; gives where it went.
+
+    Unless `replace`, a file that another run put there meanwhile stays, and the draft goes beside it under the name
+    that has a part of its identity: a paid essay is not lost, and none is overwritten.
 
     Raises:
         DraftError: the file could not be written; what stood there before is untouched.
     """
-    write_whole(path, dump_draft(draft))
+    try:
+        write_whole(path, dump_draft(draft), replace=replace)
+    except ExistsError:
+        tail = f"-{identity_of(draft)[:6]}"
+        path = path.with_name(f"{path.stem.removesuffix(tail)}{tail}.json")
+        write_whole(path, dump_draft(draft))
+    return path
 
 
 def dump_draft(draft: Draft) -> str:
@@ -206,10 +223,11 @@ def load_draft(path: Path) -> Draft:
         raise DraftError(f"{path}: not a valid draft: {where}: {first['msg']}") from error
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str, *, replace: bool = True) -> None:
     """Write a text file atomically: a temporary file beside it, flushed to disk, then moved into place.
 
     Raises:
+        ExistsError: without `replace`, something stands there, even if it came there this moment.
         DraftError: naming the path and the reason; the old file, if any, is untouched.
     """
     temporary: Path | None = None
@@ -222,7 +240,10 @@ def write_whole(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        if replace:
+            temporary.replace(path)
+        else:
+            _put(temporary, path)
     except OSError as error:
         raise DraftError(f"cannot write {path}: {_reason(error)}") from error
     finally:
@@ -230,6 +251,14 @@ def write_whole(path: Path, text: str) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def _put(temporary: Path, path: Path) -> None:
+    """Give a finished file its name, unless something has it: a rename would replace that, a link does not."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise ExistsError(f"{path} exists; --force writes it again") from error
 
 
 def _umask() -> int:

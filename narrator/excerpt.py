@@ -10,7 +10,7 @@ from narrator.findings import Finding
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
 from narrator.sanitize import one_line, shorten
-from narrator.session import Role, Session
+from narrator.session import Message, Role, Session, Text
 from narrator.tokens import count_tokens
 
 __all__ = ["ANY_KEY", "CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
@@ -47,6 +47,8 @@ class Excerpt(Record):
     finish: str | None
     parent: int | None
     """Index of the user message it answers."""
+    by_user: bool
+    """The user ran a command inside the session: stored as the assistant's, but no model was asked."""
     during: int | None
     """Index of the message before it, if that one was still running when this one was sent by the user."""
     model: str | None
@@ -74,9 +76,9 @@ class Excerpt(Record):
         for kind in ("text", "input", "reasoning", "synthetic"):
             for passage in self.passages:
                 if passage.kind == kind and passage.text.strip():
-                    name, value = passage.subject
-                    return (value if name == "command" else f"{name}: {value}") if name else passage.text
-        return f"[{self.passages[0].label}]" if self.passages else ""
+                    value = passage.subject[1] or passage.text
+                    return f"{passage.tool}: {value}" if passage.tool else value
+        return f"[{self.passages[0].label}]" if self.passages else "[empty]"
 
     def printed(self, findings: Sequence[Finding], key: str) -> str:
         """As `prompts/_shared/message.md.j2` prints it, for counting (`tests/test_prompt.py` compares the two)."""
@@ -95,6 +97,8 @@ class Excerpt(Record):
             facts.append(f"answers msg {self.parent}")
         if self.during is not None:
             facts.append(f"sent while msg {self.during} was still running")
+        if self.by_user:
+            facts.append("the user ran this command, no model was asked")
         return "; ".join(fact for fact in facts if fact)
 
     def _ended(self) -> str | None:
@@ -146,6 +150,7 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         completed=message.completed,
         finish=message.finish,
         parent=session.positions.get(message.parent or ""),
+        by_user=_by_user(session, message),
         during=_running(session, index),
         model=message.model,
         calls=skim.calls,
@@ -153,6 +158,18 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         passages=passages,
         omitted=omitted,
     )
+
+
+_RUN_BY_USER = "The following tool was executed by the user"
+"""What opencode puts before a command that the user ran with `!`; seen in 1.18.33."""
+
+
+def _by_user(session: Session, message: Message) -> bool:
+    """Whether no model call began and the message before it says that the user ran what follows."""
+    asked = session.positions.get(message.parent or "")
+    if message.called or message.role != "assistant" or asked is None or session.skims[asked].kind != "synthetic":
+        return False
+    return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)
 
 
 def _running(session: Session, index: int) -> int | None:

@@ -51,6 +51,16 @@ def make_parser() -> MarkdownIt:
     return _Parser("commonmark", {"html": False}).enable("table").disable("reference")
 
 
+def prose_of(markdown: str) -> str:
+    """The running text of a Markdown document, a block a line: code, which holds quotations, is left out."""
+    blocks = (token.children or [] for token in make_parser().parse(markdown) if token.type == "inline")
+    return "\n".join("".join(_shown(child) for child in children) for children in blocks)
+
+
+def _shown(token: Token) -> str:
+    return token.content if token.type == "text" else " "
+
+
 def literal(text: str) -> str:
     """`text` as one line of Markdown that shows exactly this text."""
     return _ACTIVE.sub(r"\\\g<0>", one_line(text))

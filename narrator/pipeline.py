@@ -10,6 +10,7 @@ from narrator.citations import cited_indices
 from narrator.context import Context
 from narrator.draft import Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times
 from narrator.excerpt import take_excerpt
+from narrator.markdown import prose_of
 from narrator.prompt import Prompt
 from narrator.reply import Reply
 from narrator.session import Session
@@ -64,7 +65,7 @@ def narrate(
     started = clock()
     reply = writer.write(prompt)
     context = prompt.context
-    cited, _ = cited_indices(reply.text, session.positions, len(session))
+    cited, _ = cited_indices(prose_of(reply.text), session.positions, len(session))
     return Draft(
         session=context.session,
         target=context.target,
@@ -90,9 +91,9 @@ def concerns(draft: Draft, session: Session) -> tuple[str, ...]:
     """What a reader of a saved essay should be warned of, one sentence each."""
     text = draft.essay.final
     words = len(text.split())
-    cited, missing = cited_indices(text, session.positions, len(session))
+    cited, missing = cited_indices(prose_of(text), session.positions, len(session))
     found = []
-    if words < SHORT_WORDS:
+    if words < SHORT_WORDS and draft.model is not None:
         found.append(f"the essay is short: {words} words")
     if not cited:
         found.append("the essay cites no message of the session")

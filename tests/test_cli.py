@@ -1006,12 +1006,14 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     times = iter([0.0, 0.05, 2.0, 2.01])
     monkeypatch.setattr(output, "time", SimpleNamespace(monotonic=lambda: next(times)))
     monkeypatch.setattr(sys, "stderr", terminal)
-    with output.progress_line("the model") as progress:
+    with output.progress_line("the model") as (progress, notice):
         progress("one two")
         progress(" three four\n")
         progress("five")
+        notice("the server is busy")
     monkeypatch.undo()
     assert "the model is writing … 4 words, 2 s" in terminal.text
+    assert re.search(r"(^|\n|\r\x1b\[2K|\x1b\[\?25l)narrate: the server is busy\n", terminal.text)
 
 
 @pytest.mark.parametrize("name", ["TERM", "nothing"])
@@ -1021,7 +1023,7 @@ def test_there_is_no_progress_where_no_line_can_be_drawn(
     if name == "TERM":
         monkeypatch.setattr(sys, "stderr", Terminal())
         monkeypatch.setenv("TERM", "dumb")
-    with output.progress_line("m") as progress:
+    with output.progress_line("m") as (progress, _):
         progress("one two")
     shown = sys.stderr.text if isinstance(sys.stderr, Terminal) else capsys.readouterr().err
     assert shown == ""

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import stat
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -370,3 +371,33 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     write_whole(tmp_path / "a.md", "new")
     assert (tmp_path / "mine").read_text("utf-8") == "mine"
     assert not (tmp_path / "a.md").is_symlink()
+
+
+def test_a_file_that_came_meanwhile_stays_and_the_essay_goes_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "3-essay.json"
+    path.write_text("another's", "utf-8")
+    draft = a_draft()
+    placed = save_draft(draft, path, replace=False)
+    assert placed.name == f"3-essay-{identity_of(draft)[:6]}.json"
+    assert (load_draft(placed), path.read_text("utf-8")) == (draft, "another's")
+    assert save_draft(draft, placed, replace=False) == placed
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [placed.name, path.name]
+
+
+def test_a_free_name_is_taken_without_replacing(tmp_path: Path) -> None:
+    assert save_draft(a_draft(), tmp_path / "3-essay.json", replace=False) == tmp_path / "3-essay.json"
+
+
+def test_a_device_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    with pytest.raises(DraftError, match="it is no regular file"):
+        check_place(tmp_path / "pipe.md", what="the output", force=True)
+
+
+def test_a_folder_that_takes_no_file_is_found_out_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: Any) -> Any:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    with pytest.raises(DraftError, match="read-only file system in "):
+        check_place(tmp_path / "new" / "a.md", what="the output", force=False)

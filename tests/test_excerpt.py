@@ -223,13 +223,13 @@ def test_a_command_s_output_is_shown_even_if_it_looks_like_an_argument(tmp_path:
     ("parts", "said"),
     [
         ([reasoning("Hm."), "Yes.", tool()], "Yes."),
-        ([reasoning("Hm."), tool()], "ls"),
-        ([tool("read", input={"filePath": "a.py", "limit": 5})], "filePath: a.py"),
-        ([tool("ask", input={"who": "me"})], "who: me"),
+        ([reasoning("Hm."), tool()], "bash: ls"),
+        ([tool("read", input={"filePath": "a.py", "limit": 5})], "read: a.py"),
+        ([tool("ask", input={"who": "me"})], "ask: who: me"),
         ([reasoning("Hm.")], "Hm."),
         ([" \n", reasoning("Hm.")], "Hm."),
         ([{"type": "compaction", "auto": True}], "[automatic compaction]"),
-        ([], ""),
+        ([], "[empty]"),
     ],
 )
 def test_what_a_message_says_first(tmp_path: Path, parts: list[Any], said: str) -> None:

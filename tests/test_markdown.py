@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from narrator.markdown import FOOTER, code_span, fence, inert, literal, make_parser, without_footer
+from narrator.markdown import FOOTER, code_span, fence, inert, literal, make_parser, prose_of, without_footer
 
 VIEWER = MarkdownIt("commonmark", {"html": True}).enable("table")
 """Another program that shows Markdown: it knows HTML, definitions and images."""
@@ -226,3 +226,8 @@ def test_whatever_the_essay_the_footer_stands_and_nothing_acts(seed: int) -> Non
         assert not any(label.startswith("MSG") for label in env.get("references", {})), essay
         assert [token.content for token in tokens if token.type == "inline"][-1] == f"{FOOTER}1*", essay
         assert inert(essay) == essay
+
+
+def test_running_text_is_what_stands_in_no_code() -> None:
+    text = "# Head [msg 1]\n\nOne `[msg 2]` *two* [msg 3].\n\n- item\n\n```\n[msg 4]\n```\n\n    [msg 5]\n"
+    assert prose_of(text) == "Head [msg 1]\nOne    two  [msg 3].\nitem"

@@ -210,7 +210,7 @@ FATES = [
     pytest.param({"status": "error", "input": {}, "error": "Tool execution aborted"}, "never ran", id="stopped"),
     pytest.param(
         {"status": "error", "input": {"command": "x"}, "error": "Tool execution aborted"},
-        "stopped before it ended",
+        "before it ended",
         id="interrupted",
     ),
     pytest.param(

@@ -173,8 +173,15 @@ LONG = "word " * SHORT_WORDS
     ],
 )
 def test_a_reader_is_warned_of(text: str, warnings: tuple[str, ...], tmp_path: Path) -> None:
-    draft, session, _ = drafted(tmp_path, text)
+    draft, session, _ = drafted(tmp_path, text, model=ModelRef(name="m"))
     assert concerns(draft, session) == warnings
+
+
+def test_nobody_is_warned_of_what_is_quoted_or_of_an_offline_essay_s_length(tmp_path: Path) -> None:
+    text = "Yes [msg 3], `[msg 997]`.\n\n```\n[msg 998]\n```\n"
+    draft, session, _ = drafted(tmp_path, text)
+    assert concerns(draft, session) == ()
+    assert [message.index for message in draft.evidence] == [3]
 
 
 def test_a_warning_stays_one_line(tmp_path: Path) -> None:

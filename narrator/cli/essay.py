@@ -62,7 +62,6 @@ def essay(
     Example: narrate --msg 144 examples/glm5-144.json -o essay.html
     """
     from narrator.cli.output import complain
-    from narrator.draft import check_place
     from narrator.model import settings_from
 
     page = choose_page(output, format_, theme)
@@ -70,7 +69,7 @@ def essay(
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
     if page.path and not dry_run:
-        check_place(page.path, what="the output", force=force)
+        _check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
     prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after)
     if dry_run:
@@ -81,12 +80,21 @@ def essay(
     draft = _write(opened, prompt, settings, reference)
     try:
         if path is not None:
-            _save(draft, path)
+            _save(draft, path, force=force)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
         _deliver(draft, opened, page, as_json=as_json)
     if settings is None:
         complain(OFFLINE_NOTE)
+
+
+def _check_output(output: Path, session: str, *, force: bool) -> None:
+    from narrator.draft import check_place
+    from narrator.errors import UsageError
+
+    check_place(output, what="the output", force=force)
+    if output.exists() and session != "-" and Path(session).exists() and output.samefile(session):
+        raise UsageError(f"--output {output}: this is the recording itself")
 
 
 def choose_page(output: Path | None, format_: str | None, theme: str) -> Page:
@@ -132,7 +140,7 @@ def prepare(
     context = take_context(session, target, reach)
     warn(context.notices)
     if omitted := context.centre.omitted:
-        warn([f"message {target} is long: {omitted:,} characters of it left out of the prompt; --budget gives more"])
+        warn([f"message {target} is long: {omitted:,} characters of it left out; --budget shows more"])
     return build_prompt(context, loaded, length=length)
 
 
@@ -164,12 +172,12 @@ def _place(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Pat
     digest = identity(context.session.sha256, context.target.index, style, model)
     folder = slug(context.session.title, context.session.id)
     path = draft_path(drafts, folder, context.target.index, style.name, digest)
-    check_place(path, what="this essay", force=force)
+    check_place(path, what="this essay", force=force, hint=f"`narrate render {path}` makes a page of it, ")
     return path
 
 
 def _write(session: Session, prompt: Prompt, settings: Settings | None, reference: ModelRef | None) -> Draft:
-    from narrator.cli.output import complain, progress_line
+    from narrator.cli.output import progress_line
     from narrator.pipeline import narrate
 
     if settings is None:
@@ -179,17 +187,16 @@ def _write(session: Session, prompt: Prompt, settings: Settings | None, referenc
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter
 
-    with progress_line(settings.model) as progress:
-        writer = ModelWriter(Endpoint(settings, progress=progress, notice=complain))
+    with progress_line(settings.model) as (progress, notice):
+        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice))
         return narrate(session, prompt, writer, reference)
 
 
-def _save(draft: Draft, path: Path) -> None:
+def _save(draft: Draft, path: Path, *, force: bool) -> None:
     from narrator.cli.output import complain
     from narrator.draft import save_draft
 
-    save_draft(draft, path)
-    complain(f"saved {path}")
+    complain(f"saved {save_draft(draft, path, replace=force)}")
 
 
 def _deliver(draft: Draft, session: Session, page: Page, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -56,19 +56,24 @@ class Progress(Protocol):
 
 
 @contextmanager
-def progress_line(model: str) -> Iterator[Progress]:
+def progress_line(model: str) -> Iterator[tuple[Progress, Callable[[str], None]]]:
     """A live line on stderr while an essay is written: words and seconds; nothing off a terminal.
+
+    Gives what takes the pieces of text, and what prints a line above the live one.
 
     Whether stderr is a terminal is asked of the stream itself: FORCE_COLOR makes the library draw into pipes.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield lambda _piece: None
+        yield lambda _piece: None, complain
         return
     from rich.console import Console
+    from rich.text import Text
+
+    from narrator.sanitize import one_line
 
     console = Console(stderr=True)
-    with console.status(f"waiting for {model} …") as status:
-        yield _Counter(status, model)
+    with console.status(Text(f"waiting for {model} …")) as status:
+        yield _Counter(status, model), lambda text: console.print(Text(f"narrate: {one_line(text, 1000)}"))
 
 
 class _Counter:
@@ -79,8 +84,11 @@ class _Counter:
         self._words, self._begun, self._shown = 0, time.monotonic(), 0.0
 
     def __call__(self, piece: str, /) -> None:
+        from rich.text import Text
+
         self._words += piece.count(" ") + piece.count("\n")
         now = time.monotonic()
         if now - self._shown > 0.1:
             self._shown = now
-            self._status.update(f"{self._model} is writing … {self._words} words, {now - self._begun:.0f} s")
+            told = f"{self._model} is writing … {self._words} words, {now - self._begun:.0f} s"
+            self._status.update(Text(told))

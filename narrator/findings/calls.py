@@ -84,8 +84,8 @@ def tool_aborted(message: Message, session: Session) -> Finding | None:
         return None
     first = calls[0]
     unwritten = first.status == "error" and not first.input
-    what = "stopped while it was being written, so it never ran" if unwritten else "stopped before it ended"
-    says = f"{_subject(calls)} was interrupted (“{first.interrupted}”): {what}."
+    what = "while it was being written, so it never ran" if unwritten else "before it ended"
+    says = f"{_subject(calls)} was interrupted (“{first.interrupted}”) {what}."
     return _report(message, session, "tool-aborted", says, [_interruption(call) for call in calls])
 
 

@@ -198,7 +198,7 @@ def compaction_request(message: Message, session: Session) -> Finding | None:
     how = "automatic" if "automatic" in getattr(mark, "text", "") else "manual"
     only = "its only part is" if len(message.blocks) == 1 else "it holds"
     says = (
-        f"This is not a message a person typed but a compaction request of the harness: {only} a mark of "
+        f"This is not a message a person typed but a compaction request: {only} a mark of "
         f"{'an automatic' if how == 'automatic' else 'a manual'} compaction."
     )
     pressure, evidence = _pressure(message, session) if how == "automatic" else ("", ())
@@ -221,6 +221,8 @@ def _pressure(message: Message, session: Session) -> tuple[str, tuple[Evidence, 
         return "", ()
     (low, lowest), (high, highest) = full[0], full[-1]
     others = [(s.sent or 0, s.index) for s in skims if s.kind == "answer" and s.index not in before and s.sent]
+    if others and max(others)[0] >= low:
+        return "", ()
     among = f"before each of the session's {len(full)} compaction requests it was {low:,} (message {lowest}) to "
     least = ", and no other answer had more than {:,} (message {})".format(*max(others)) if others else ""
     says = f" The answer before it, message {last.index}, had {last.sent:,} tokens going in"

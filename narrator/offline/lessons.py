@@ -31,23 +31,23 @@ LESSONS: dict[str, Lesson] = {
     ),
     "provider-error": Lesson(
         "The Call That Failed: An Error from Outside the Conversation",
-        "Nothing in the conversation caused this message; the endpoint did, and the record names its error.",
+        "The model call ended in an error of the endpoint, and the record names it.",
         "A failed model call leaves a message that reads like an answer left out. Tools that show a session should show the "
-        "error beside it, and whoever reads the session should not look for a reason in the text before it.",
+        "error beside it, and whoever reads the session should look at it before looking for a reason in the text.",
         "The record carries the endpoint's own words; what happened behind the endpoint it does not tell.",
     ),
     "cut-off": Lesson(
-        "The Answer Without an Ending: Where the Stream Broke Off",
-        "The answer stops because its stream stopped, not because there was nothing more to say.",
+        "The Answer Without an Ending: Where It Was Cut Off",
+        "The answer stops because it was cut off, not because there was nothing more to say.",
         "A cut answer should never be read as a finished one. Whatever it announced may not have happened; whatever it "
         "called may not have run. The next step has to begin by finding out which.",
-        "Why the stream ended is not recorded, only that it did.",
+        "What the rest of it would have been is not recorded.",
     ),
     "unfinished": Lesson(
         "The Message Without an End: Where the Recording Stops Knowing",
-        "The record holds a beginning and no end, so nothing can be said of how this turn came out.",
+        "The record holds a beginning of this turn and no end.",
         "A message without an end is what a killed process, or an export made while the agent was running, leaves behind. "
-        "Its calls may have run or not: only the machine they ran on can tell.",
+        "A call without a recorded end may have run or not: only the machine it ran on can tell.",
         "Whether this turn ever ended is not recorded.",
     ),
     "empty-completion": Lesson(
@@ -65,7 +65,7 @@ LESSONS: dict[str, Lesson] = {
     ),
     "compaction-request": Lesson(
         "The Request Nobody Typed: A Compaction in the User's Place",
-        "The message stands under the user's role, but no person wrote it: the harness asked for a summary.",
+        "The message stands under the user's role and holds no words of a person: it marks where a summary was asked for.",
         "A compaction is where a session forgets. What is to survive it has to be written down before it, in a file or in a "
         "test, since the only thing that crosses is what the summary happens to say. A reader who counts user turns must "
         "leave such messages out.",
@@ -90,20 +90,20 @@ LESSONS: dict[str, Lesson] = {
         "The call was refused before it could run, so nothing it asked for was done.",
         "A refused call changes nothing but the conversation. The harness's answer is all the model has to repair it with: the "
         "better that answer names what was wrong, the shorter the detour.",
-        "Why the call was malformed is not recorded.",
+        "Why the model made this call is not recorded.",
     ),
     "tool-aborted": Lesson(
         "The Call That Was Stopped: An Action Without a Result",
-        "The call was interrupted, so what it did, if anything, is not known from its result.",
+        "A call was interrupted here, so whatever it returned is not the whole of what it was meant to do.",
         "After an interrupted call the state of the machine is an open question. The next step should ask it, instead of taking "
         "either answer for granted.",
-        "How far the call had come when it was stopped is not recorded.",
+        "How far the call would have come is not recorded.",
     ),
     "tool-unfinished": Lesson(
-        "The Call Without a Result: An Action Still Running When the Record Ends",
-        "The call began, and no end of it is recorded.",
+        "The Call Without a Result: An Action With No Recorded End",
+        "A call was made here, and no end of it is recorded.",
         "A call without a recorded end may have run to its end or not. Its effects have to be looked for where it ran.",
-        "How the call ended is not recorded.",
+        "How it came out is not recorded.",
     ),
     "tool-error": Lesson(
         "The Failed Call: An Error and What Was Made of It",
@@ -120,9 +120,9 @@ LESSONS: dict[str, Lesson] = {
         "Which effects the command had before it failed can only be seen where it ran.",
     ),
     "user-nudge": Lesson(
-        "The Shortest Turn: A Nudge and What It Set Going",
-        "The user added no instruction, only the wish that the work go on.",
-        "A nudge leaves the choice of the next step to the model. Where the state of the work is clear that is enough; where it "
+        "The Shortest Turn: A Word or Two and What They Set Going",
+        "The user's words hold no instruction.",
+        "A turn without an instruction leaves the choice of the next step to the model. Where the state of the work is clear that is enough; where it "
         "is not, one more sentence about what has been seen would be cheaper than the guess it replaces.",
         "What the user had in mind beyond the words is not recorded.",
     ),
@@ -133,16 +133,30 @@ LESSONS: dict[str, Lesson] = {
         "beside the parent's.",
         "How the delegated work was done is recorded elsewhere, if at all.",
     ),
+    "silent": Lesson(
+        "The Turn Without Words: A User Message That Holds No Text",
+        "The message stands under the user's role and holds no text.",
+        "An empty user turn is a fact about the recording first: an attachment, a mark, or nothing at all. What it set going "
+        "is found in the turns that follow it.",
+        "What a person meant by it, if a person sent it, is not recorded.",
+    ),
+    "by-user": Lesson(
+        "The Command the User Ran: A Call Without a Model",
+        "The message stands under the assistant's role, but the user ran the command; no model was asked.",
+        "What a user runs by hand inside a session becomes part of what the model sees next. It is stored like an answer and "
+        "is none.",
+        "Why the user ran it is not recorded.",
+    ),
     "user": Lesson(
-        "The Turn That Set the Course: What the User Asked For",
-        "A person speaks here, and what follows answers to it.",
+        "The User's Turn: What Was Said and What Came of It",
+        "A person speaks here; what it meant for the work shows in what follows.",
         "A request is best judged by what it leaves open. What it does not say, the model decides, and those decisions are found in "
         "the turns that follow it.",
         "What the user had in mind beyond the words is not recorded.",
     ),
     "assistant": Lesson(
         "One Step in the Work: What Was Done and What Came of It",
-        "Nothing odd is recorded about this message; its meaning lies in what it answers and in what it led to.",
+        "The meaning of such a step lies in what it answers and in what it led to.",
         "An ordinary step is worth reading for what it took as settled. The result shows what it found; the next steps show whether "
         "what it took for granted held.",
         "Why the model chose this step rather than another is recorded only as far as its own words say so.",

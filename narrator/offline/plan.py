@@ -44,7 +44,7 @@ class _Plan:
         yield [frame("## The Message Itself")]
         yield [frame(self.verbatim())]
         yield self.object()
-        yield [frame("## What the Session Was For")]
+        yield [frame("## The Session Around It")]
         yield self.purpose()
         yield from self.told("## What Led Here", self.before(), self.nothing_before())
         yield [frame("## What the Record Knows of It")]
@@ -78,8 +78,14 @@ class _Plan:
 
     def lesson(self) -> Lesson:
         kinds = {finding.kind for finding in self.found}
+        if self.target.kind == "typed":
+            kinds.discard("synthetic")  # part of it was typed, and what was typed is what it is about
+        if self.target.by_user:
+            return LESSONS["by-user"]
         named = next((kind for kind in ORDER if kind in kinds), None)
-        return LESSONS[named or ("user" if self.target.role == "user" else "assistant")]
+        if self.target.role != "user":
+            return LESSONS[named or "assistant"]
+        return LESSONS[named or ("user" if first_of(self.target, "text", "synthetic") else "silent")]
 
     def introduction(self) -> list[Claim]:
         place = state(

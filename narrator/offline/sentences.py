@@ -25,7 +25,9 @@ def opening(text: str, limit: int = 180) -> str:
 
 
 def _quoted(text: str, limit: int = 180) -> str:
-    return f"“{literal(opening(text, limit))}”"
+    """The opening of a text in quotation marks; `…` says that it goes on."""
+    shown = opening(text, limit)
+    return f"“{literal(shown)}{'' if shown == one_line(text) or shown.endswith('…') else ' …'}”"
 
 
 def _whole(text: str, limit: int = 180) -> str:
@@ -54,7 +56,9 @@ def session_asked(text: str) -> str:
 
 def session_opened(text: str) -> str:
     """From the first message, when no person typed it."""
-    return f"The session opens with {_quoted(text, 200)}."
+    return "The session opens with a message that holds no text." if text in ("", "[no text]") else (
+        f"The session opens with {_quoted(text, 200)}."
+    )  # fmt: skip
 
 
 def session_runs(count: int, begun: int | None, ended: int | None) -> str:
@@ -135,7 +139,12 @@ def _ran(command: str) -> str:
 
 def _used(name: str, subject: str) -> str:
     """A tool and what it was called for: a path, a pattern, an address."""
-    return f"called the tool {code_span(name)}" + (f" on {_command(subject)}" if subject.strip() else "")
+    return f"called the tool {code_span(name)}" + (f" ({_command(subject)})" if subject.strip() else "")
+
+
+def user_ran(subject: str) -> str:
+    """From a command that the user ran inside the session; it is stored like an answer, but no model was asked."""
+    return f"The user {_ran(subject)} inside the session."
 
 
 def assistant_thought(text: str) -> str:
@@ -179,7 +188,9 @@ def began_and_ended(begun: int | None, ended: int | None) -> str:
         return "No usable time is recorded for it."
     if last is None or ended is None:
         return f"It is stamped {first}."
-    return f"It began at {first} and was closed {span(max(0, ended - begun))} later."
+    if ended < begun:
+        return f"Its beginning is stamped {first}, its end, earlier than that, {last}."
+    return f"It began at {first} and was closed {span(ended - begun)} later."
 
 
 def finished(finish: str | None) -> str:
@@ -218,7 +229,7 @@ def nothing_typed_since(typed: int, count: int) -> str:
     """From the last turn a person typed and the number of such turns between it and the target, which is none."""
     if count:
         raise AssertionError("the last turn is not the last")
-    return f"Between message {typed} and this one the user typed nothing."
+    return f"Between message {typed} and this one the user typed no message."
 
 
 def sent_while_running(sent: int, index: int, begun: int, ended: int) -> str:

@@ -59,7 +59,11 @@ def _called(excerpt: Excerpt, call: Passage, words: Field | None, names: Mapping
     subject = Field(excerpt.index, f"{call.at}.{argument}", value) if argument else Field(excerpt.index, "", "")
     name = Field(excerpt.index, _named(names, call, "name"), call.tool)
     others = Field(excerpt.index, "count(other calls)", excerpt.calls - 1)
-    claims = [state(say.assistant_did, name, subject, words or Field(excerpt.index, "text", None), others)]
+    claims = [
+        state(say.user_ran, subject)
+        if excerpt.by_user
+        else state(say.assistant_did, name, subject, words or Field(excerpt.index, "text", None), others)
+    ]
     for passage in excerpt.passages:
         if _stem(passage) != _stem(call):
             continue

@@ -277,7 +277,7 @@ def test_compaction_request(tmp_path: Path, document: Any, expected: set[str]) -
 )
 def test_a_request_says_what_kind_it_is_of(tmp_path: Path, parts: list[Any], says: str) -> None:
     found = last_found(tmp_path, export(ASK, user(*parts)))["compaction-request"]
-    assert found.says == f"This is not a message a person typed but a compaction request of the harness: {says}"
+    assert found.says == f"This is not a message a person typed but a compaction request: {says}"
 
 
 @table(
