@@ -104,7 +104,7 @@ def _templates(style: Style) -> Callable[[str, dict[str, Any]], str]:
             raise StyleError(f"{error.filename or name}, line {error.lineno}: {error.message}") from error
         except jinja2.TemplateNotFound as error:
             raise StyleError(f"{style.folder}: the template {error.name} is missing") from error
-        except (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+        except (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
             raise StyleError(f"{_place(error, name)}: {one_line(str(error), 200)}") from error
 
     return render

@@ -111,10 +111,11 @@ def render_html(draft: Draft, theme: Path) -> str:
             style=_ours(style),
             policy=_policy(style),
         )
-    except TemplateError as error:
-        raise StyleError(f"theme {theme}: {_PAGE}: {error}") from error
     except UnicodeDecodeError as error:
         raise StyleError(f"theme {theme}: {_PAGE} is not UTF-8: {error}") from error
+    except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+        # An expression of a theme can fail as any Python expression can; the theme's author is to be told, in one line.
+        raise StyleError(f"theme {theme}: {_PAGE}: {one_line(str(error), 200)}") from error
 
 
 def _ours(text: str) -> Markup:

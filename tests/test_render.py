@@ -420,3 +420,23 @@ def test_a_broken_theme_is_an_expected_error(tmp_path: Path, page: str, style: b
         (tmp_path / "style.css").write_bytes(style)
     with pytest.raises(StyleError, match=f"^theme {re.escape(str(tmp_path))}: {says}"):
         render_html(make_draft(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 1 / 0 }}",
+        "{{ 'a' + 1 }}",
+        '{% include "page.html.j2" %}',
+        "{{ nothing }}",
+        "{{ draft.nothing }}",
+        "{% if %}",
+    ],
+)
+def test_a_theme_that_fails_is_said_to_in_one_line(template: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html.j2").write_text(template, "utf-8")
+    (tmp_path / "style.css").write_text("", "utf-8")
+    with pytest.raises(StyleError) as caught:
+        render_html(make_draft(), tmp_path)
+    assert str(caught.value).startswith(f"theme {tmp_path}: page.html.j2: ")
+    assert "\n" not in str(caught.value)

@@ -39,15 +39,15 @@ def essay(
     format_: Annotated[str | None, typer.Option("--format", help="md or html.")] = None,
     theme: Annotated[str, typer.Option(help="Look of the HTML page: a name or a folder.")] = "article",
     style: Annotated[str, typer.Option(help="What is written: a name or a folder.")] = "essay",
-    length: Annotated[int | None, typer.Option(min=100, max=20_000, help="Words, instead of the style's own.")] = None,
+    length: Annotated[int | None, typer.Option(min=100, max=20_000, help="Words [essay: 1100 to 1500].")] = None,
     model: Annotated[str | None, typer.Option(help="Model name; else NARRATE_MODEL, else gpt-6-sol.")] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="An OpenAI-compatible endpoint; else OPENAI_BASE_URL.")
     ] = None,
     max_output_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of the answer.")] = None,
-    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds for the whole call.")] = None,
+    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds for the whole call [600].")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Write without a model.")] = False,
-    budget: Annotated[int | None, typer.Option(help="Tokens for target and window [24000].")] = None,
+    budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 400 [24000].")] = None,
     before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
     after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and its tokens; send nothing.")] = False,
