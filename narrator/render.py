@@ -29,6 +29,10 @@ from narrator.typeset import Article, typeset
 
 _PAGE = "page.html.j2"
 _STYLE = "style.css"
+_TITLE = 120
+"""Characters of a session's title that are shown beside an essay."""
+_ID = re.compile(r"[\w.:@-]{1,120}")
+"""What an id looks like; whatever else a recording gives for one (a path, a page of text) is not printed."""
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
@@ -74,7 +78,9 @@ def render_markdown(draft: Draft, *, evidence: bool) -> str:
     """
     session = draft.session
     by = f"written by {code_span(draft.model.name)}" if draft.model else "written offline by narrate, without a model"
-    about = f"{FOOTER}{draft.target.index} of “{literal(session.title)}” (session {code_span(session.id)})"
+    about = f"{FOOTER}{draft.target.index} of “{literal(one_line(session.title, _TITLE))}”"
+    if _ID.fullmatch(session.id):
+        about += f" (session {code_span(session.id)})"
     style = literal(f"style {draft.style.name} {draft.style.version}")
     parts = [inert(draft.essay.final), "---\n", f"{about} · {by} · {style}*\n"]
     if evidence and draft.evidence:
@@ -90,7 +96,8 @@ def render_html(draft: Draft, theme: Path) -> str:
     """One HTML file that needs nothing else: no script, no request to anywhere.
 
     A theme's page gets `draft`, `essay` (a `typeset.Article`), `exhibits`, `target` (its exhibit or None), `findings`
-    (of the target), `value` (makes text of a finding's value), `language`, `style` and `policy`.
+    (of the target), `session_title` and `session_id` (fit to print), `value` (makes text of a finding's value),
+    `language`, `style` and `policy`.
 
     Raises:
         StyleError: the theme cannot be read, or its template is wrong.
@@ -107,6 +114,8 @@ def render_html(draft: Draft, theme: Path) -> str:
             target=next((shown for shown in exhibits if shown.index == draft.target.index), None),
             findings=[finding for finding in draft.findings if finding.index == draft.target.index],
             value=_value,
+            session_title=one_line(draft.session.title, _TITLE),
+            session_id=draft.session.id if _ID.fullmatch(draft.session.id) else "",
             language=_language(draft),
             style=_ours(style),
             policy=_policy(style),

@@ -240,7 +240,7 @@ def test_an_empty_target_is_reproduced_as_the_empty_wrapper(tmp_path: Path) -> N
 def test_a_long_target_is_shortened_with_a_count(tmp_path: Path) -> None:
     told = essay(tmp_path, 1, user("go"), assistant(*["x" * 5000] * 7))
     assert "characters left out …]" in told
-    assert "‹2 more parts›" in told
+    assert "‹and 2 more›" in told
 
 
 def test_recorded_markdown_stays_inert(tmp_path: Path) -> None:

@@ -440,3 +440,13 @@ def test_a_theme_that_fails_is_said_to_in_one_line(template: str, tmp_path: Path
         render_html(make_draft(), tmp_path)
     assert str(caught.value).startswith(f"theme {tmp_path}: page.html.j2: ")
     assert "\n" not in str(caught.value)
+
+
+def test_a_title_of_a_page_and_an_id_that_is_none_are_not_printed_beside_the_essay() -> None:
+    session = SessionRef(format="opencode", id="../../tmp/x", title="very " * 1000, file="s.json", sha256="0")
+    draft = make_draft(session=session)
+    markdown, page = render_markdown(draft, evidence=True), render_html(draft, ARTICLE)
+    for shown in (markdown, page):
+        assert "../../tmp/x" not in shown
+        assert "very very" in shown
+        assert "very " * 30 not in shown

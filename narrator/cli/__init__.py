@@ -81,10 +81,14 @@ def _run(words: list[str], *, debug: bool) -> int:
         abandon()
         return UNREAD
     except OSError as error:
-        # Wherever a file is read or written its own error says so; what is left are the three standard streams.
-        complain(f"the system refused: {(error.strerror or str(error)).lower()}", error if debug else None)
+        # Wherever a file is read or written its own error says so; what is left is what is printed.
+        complain(f"cannot write to standard output: {_reason(error)}", error if debug else None)
         abandon()
         return 2
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _answer(words: list[str], *, debug: bool) -> int:

@@ -110,7 +110,7 @@ class _Plan:
             text, _ = shorten(passage.text.strip("\n"), _SHOWN)
             lines.append(f"‹{passage.label}›\n{text}")
         if len(shown) > _PARTS:
-            lines.append(f"‹{len(shown) - _PARTS} more parts›")
+            lines.append(f"‹and {len(shown) - _PARTS} more›")
         return fence("\n".join(lines))
 
     def object(self) -> list[Claim]:
