@@ -45,7 +45,7 @@ _ESCAPE = re.compile(
     rb"\\(?:u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(-?\bInfinity\b|\bNaN\b)', re.DOTALL)
+_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"|(-?\bInfinity\b|\bNaN\b)', re.DOTALL)
 _OTHERS = {
     "an ATIF trajectory": {"schema_version", "steps"},
     "a Gemini CLI session": {"projectHash"},

@@ -299,3 +299,9 @@ def test_texts_end_their_lines_as_unix_does() -> None:
         if b"\0" not in data and "cases" not in path.parts and path.suffix != ".json":
             assert b"\r\n" not in data, path
             assert data.endswith(b"\n") or not data, path
+
+
+def test_no_group_of_a_pattern_is_possessive() -> None:
+    """Before Python 3.11.5 such a group may end too early (CPython issue 106052)."""
+    sources = {path.name: path.read_text("utf-8") for path in (ROOT / "narrator").rglob("*.py")}
+    assert [name for name, text in sources.items() if re.search(r"(?<!\\)(?<!\[)\)[*+?]\+", text)] == []
