@@ -284,7 +284,10 @@ def test_controls_in_what_is_complained_about_are_marks() -> None:
 def test_a_full_disk_behind_stdout_is_one_line(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     write(Path(), export(*[user("word " * 30), assistant("b")] * 400), "many.json")
     with Path("/dev/full").open("w", encoding="ascii") as full:
-        assert on_stream(full, words, monkeypatch) == (2, "narrate: cannot write to standard output: no space left on device\n")
+        assert on_stream(full, words, monkeypatch) == (
+            2,
+            "narrate: cannot write to standard output: no space left on device\n",
+        )
 
 
 def test_a_reader_that_is_gone_is_exit_141(monkeypatch: pytest.MonkeyPatch) -> None:
