@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from narrator.context import SessionRef, TargetRef
-from narrator.errors import DraftError, ExistsError
+from narrator.errors import DraftError, ExistsError, reason
 from narrator.findings import Finding
 from narrator.record import Record
 from narrator.session import Role
@@ -159,7 +159,7 @@ def check_place(path: Path, *, what: str, force: bool, hint: str = "") -> None:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(b"\0")
     except OSError as error:
-        raise DraftError(f"cannot write {path}: {_reason(error)} in {folder}") from error
+        raise DraftError(f"cannot write {path}: {reason(error)} in {folder}") from error
 
 
 def _identity_at(path: Path) -> str | None:
@@ -205,7 +205,7 @@ def load_draft(path: Path) -> Draft:
     try:
         data = json.loads(path.read_bytes())
     except OSError as error:
-        raise DraftError(f"{path}: {_reason(error)}") from error
+        raise DraftError(f"{path}: {reason(error)}") from error
     except (ValueError, RecursionError) as error:
         raise DraftError(
             f"{path}: not a draft: it is not JSON; drafts are written by `narrate --msg N SESSION`"
@@ -245,7 +245,7 @@ def write_whole(path: Path, text: str, *, replace: bool = True) -> None:
         else:
             _put(temporary, path)
     except OSError as error:
-        raise DraftError(f"cannot write {path}: {_reason(error)}") from error
+        raise DraftError(f"cannot write {path}: {reason(error)}") from error
     finally:
         # Also when the user interrupts: nothing half-written stays.
         if temporary is not None:
@@ -256,7 +256,14 @@ def write_whole(path: Path, text: str, *, replace: bool = True) -> None:
 def _put(temporary: Path, path: Path) -> None:
     """Give a finished file its name, unless something has it: a rename would replace that, a link does not."""
     try:
-        os.link(temporary, path)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A file system without hard links (FAT, some mounts): claim the name, then replace the empty claim.
+            path.open("x").close()
+            temporary.replace(path)
     except FileExistsError as error:
         raise ExistsError(f"{path} exists; --force writes it again") from error
 
@@ -265,7 +272,3 @@ def _umask() -> int:
     current = os.umask(0o022)
     os.umask(current)
     return current
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -28,6 +28,11 @@ class NarratorError(Exception):
     exit_code: ClassVar[int] = 1
 
 
+def reason(error: OSError | ValueError) -> str:
+    """Why a file could not be read or written, in the system's words, fit to follow a colon."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
 class UsageError(NarratorError):
     """The call names something that does not exist or does not go together."""
 

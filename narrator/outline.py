@@ -49,6 +49,8 @@ class OutlineEntry(Record):
     time: str | None
     text: str
     """Recorded text, on one line unless it is the first request, a summary or the last message."""
+    spoken: bool
+    """The text is the message's own; otherwise it is what the message consists of, in the product's words."""
     omitted: int
     """Characters left out."""
     gap: str
@@ -207,9 +209,18 @@ def _by_turns(optional: list[tuple[int, int, int]], count: int) -> Iterable[tupl
 
 def _entry(session: Session, index: int, limit: int, gap: str = "") -> OutlineEntry:
     skim = session.skims[index]
-    text, omitted = _gist(session.message(index), limit, one=limit < _SUMMARY)
+    message = session.message(index)
+    words = _words(message)
+    text, omitted = _gist(words or _stubs(message), limit, one=limit < _SUMMARY)
     return OutlineEntry(
-        index=index, role=skim.role, kind=skim.kind, time=stamp(skim.created), text=text, omitted=omitted, gap=gap
+        index=index,
+        role=skim.role,
+        kind=skim.kind,
+        time=stamp(skim.created),
+        text=text,
+        spoken=bool(words),
+        omitted=omitted,
+        gap=gap,
     )
 
 
@@ -233,9 +244,8 @@ def _assemble(session: Session, chosen: Mapping[int, int]) -> Outline:
     return outline.model_copy(update={"length": count_tokens(outline.printed(ANY_KEY))})
 
 
-def _gist(message: Message, limit: int, *, one: bool) -> tuple[str, int]:
-    """What a message says in about `limit` tokens, and how many characters were left out."""
-    text = (typed_text(message) if message.role == "user" else "") or _said(message)
+def _gist(text: str, limit: int, *, one: bool) -> tuple[str, int]:
+    """A text in about `limit` tokens, and how many characters were left out."""
     text = one_line(text) if one else re.sub(r"\n\s*\n", "\n", text.strip())
     characters = int(limit * CHARACTERS_A_TOKEN)
     while True:
@@ -251,10 +261,14 @@ def _cut(line: str, characters: int) -> tuple[str, int]:
     return short, len(line) - len(short) + 1 if short != line else 0
 
 
-def _said(message: Message) -> str:
-    said = "\n".join(block.text for block in message.blocks if isinstance(block, Text) and block.text.strip())
-    if said:
-        return said
+def _words(message: Message) -> str:
+    """What a message says: for a turn of the user, what was typed."""
+    typed = typed_text(message) if message.role == "user" else ""
+    return typed or "\n".join(block.text for block in message.blocks if isinstance(block, Text) and block.text.strip())
+
+
+def _stubs(message: Message) -> str:
+    """What a message without words consists of."""
     return " ".join([stub for block in message.blocks if (stub := _stub(block))][:6]) or "[no text]"
 
 

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from narrator.errors import SessionError
+from narrator.errors import SessionError, reason
 
 UNPACKED_CAP = 4 << 30
 """Bytes a compressed recording may unpack to; a bomb stops here."""
@@ -79,7 +79,7 @@ def _read_stdin() -> bytes:
     try:
         return sys.stdin.buffer.read()
     except OSError as error:
-        raise SessionError(f"cannot read stdin: {_reason(error)}") from error
+        raise SessionError(f"cannot read stdin: {reason(error)}") from error
 
 
 def _read_file(path: str) -> bytes:
@@ -93,11 +93,7 @@ def _read_file(path: str) -> bytes:
     except IsADirectoryError as error:
         raise SessionError(f"{path} is a directory; give one session file of it") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise SessionError(f"cannot read {path}: {_reason(error)}") from error
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
+        raise SessionError(f"cannot read {path}: {reason(error)}") from error
 
 
 def _gunzip(data: bytes, name: str, cap: int) -> bytes:

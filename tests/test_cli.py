@@ -424,6 +424,14 @@ def test_an_output_that_exists_is_replaced_only_by_force(session: str) -> None:
     assert Path("a.md").read_text("utf-8").startswith("# ")
 
 
+def test_the_recording_is_never_the_output(session: str) -> None:
+    Path("a.md").symlink_to(session)
+    before = Path(session).read_bytes()
+    refused = run("--msg", "1", session, "-o", "a.md", "--force")
+    assert (refused.code, refused.lines) == (2, ["narrate: --output a.md: this is the recording itself"])
+    assert Path(session).read_bytes() == before
+
+
 def full_disk(_: int) -> None:
     raise OSError(28, "No space left on device")
 

@@ -388,6 +388,20 @@ def test_a_free_name_is_taken_without_replacing(tmp_path: Path) -> None:
     assert save_draft(a_draft(), tmp_path / "3-essay.json", replace=False) == tmp_path / "3-essay.json"
 
 
+def no_links(*_: object) -> None:
+    raise OSError(errno.EPERM, "Operation not permitted")
+
+
+def test_without_hard_links_a_name_is_still_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", no_links)
+    path = tmp_path / "3-essay.json"
+    assert save_draft(a_draft(), path, replace=False) == path
+    first = path.read_bytes()
+    second = save_draft(a_draft(model=MODEL), path, replace=False)
+    assert (path.read_bytes(), load_draft(path), load_draft(second).model) == (first, a_draft(), MODEL)
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, second.name}
+
+
 def test_a_device_is_never_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     with pytest.raises(DraftError, match="it is no regular file"):

@@ -198,6 +198,14 @@ WORDS = [
         "A user message without text stands here",
         id="a silent user",
     ),
+    pytest.param(1, [user(), assistant("a")], "The session opens with a message that holds no text", id="a mute start"),
+    pytest.param(0, [user(), assistant("a")], LESSONS["silent"].title, id="a mute target"),
+    pytest.param(
+        0,
+        [user("go"), *(assistant(tool(command="ls")) for _ in range(12))],
+        "The session ends with message 12, the assistant's, and it holds no text",
+        id="a mute end",
+    ),
 ]
 
 

@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(words: list[str], *, debug: bool) -> int:
     """Run the command, whatever becomes of the standard streams."""
     from narrator.cli.output import abandon, complain, speak_utf8
+    from narrator.errors import reason
 
     speak_utf8()
     try:
@@ -82,13 +83,9 @@ def _run(words: list[str], *, debug: bool) -> int:
         return UNREAD
     except OSError as error:
         # Wherever a file is read or written its own error says so; what is left is what is printed.
-        complain(f"cannot write to standard output: {_reason(error)}", error if debug else None)
+        complain(f"cannot write to standard output: {reason(error)}", error if debug else None)
         abandon()
         return 2
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def _answer(words: list[str], *, debug: bool) -> int:

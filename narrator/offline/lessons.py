@@ -1,6 +1,6 @@
 """What an essay without a model may say in general, by what the record knows: titles, one lesson, one rule.
 
-None of these sentences states a fact of the session; they are this project's own reading of what such a message is.
+None of these sentences states more of the session than the finding that chose it; they are this project's own reading of what such a message is.
 """
 
 from __future__ import annotations

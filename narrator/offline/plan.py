@@ -12,6 +12,7 @@ from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, state
 from narrator.offline.lessons import LESSONS, ORDER, Lesson
 from narrator.offline.turns import as_claim, first_of, tell_queue, tell_turn
+from narrator.outline import OutlineEntry
 from narrator.sanitize import shorten
 
 _BEFORE, _AFTER = 6, 6
@@ -25,6 +26,11 @@ _PARTS = 5
 def plan_essay(context: Context) -> tuple[tuple[Claim, ...], ...]:
     """The essay as paragraphs of claims, title first."""
     return tuple(tuple(part) for part in _Plan(context).essay())
+
+
+def _said(entry: OutlineEntry) -> Field:
+    """The words of a listed message; "" when it has none, for what it consists of is no quotation."""
+    return Field(entry.index, "text", entry.text if entry.spoken else "")
 
 
 class _Plan:
@@ -98,8 +104,8 @@ class _Plan:
 
     def opening_request(self) -> Claim:
         first = self.context.outline.entries[0]
-        rule = say.session_asked if first.kind == "typed" and first.text else say.session_opened
-        return state(rule, Field(first.index, "text", first.text))
+        rule = say.session_asked if first.kind == "typed" and first.spoken else say.session_opened
+        return state(rule, _said(first))
 
     def verbatim(self) -> str:
         shown = [passage for passage in self.target.passages if passage.text.strip()]
@@ -223,6 +229,4 @@ class _Plan:
         if last.index in (*told, self.target.index):
             return []
         role = Field(last.index, "role", last.role)
-        return [
-            state(say.session_ended, Field(last.index, "index", last.index), role, Field(last.index, "text", last.text))
-        ]
+        return [state(say.session_ended, Field(last.index, "index", last.index), role, _said(last))]

@@ -56,9 +56,9 @@ def session_asked(text: str) -> str:
 
 def session_opened(text: str) -> str:
     """From the first message, when no person typed it."""
-    return "The session opens with a message that holds no text." if text in ("", "[no text]") else (
-        f"The session opens with {_quoted(text, 200)}."
-    )  # fmt: skip
+    if not text:
+        return "The session opens with a message that holds no text."
+    return f"The session opens with {_quoted(text, 200)}."
 
 
 def session_runs(count: int, begun: int | None, ended: int | None) -> str:
@@ -217,7 +217,7 @@ def no_tokens(new: int, cached: int, out: int) -> str:
 
 def answers(parent: int, text: str) -> str:
     """From the target's parent and that message's text."""
-    return f"It belongs to the user turn of message {parent}, {_whole(text)}."
+    return f"It was made in answer to message {parent}, {_whole(text)}."
 
 
 def same_turn(before: int, parent: int) -> str:
