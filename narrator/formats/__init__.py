@@ -51,7 +51,7 @@ class Format(NamedTuple):
     """Appends one stored message to the columns of a session."""
     fields: Mapping[str, str]
     """Our name of a field → the format's own path."""
-    take_block: Callable[[bytes, Columns], int] | None = None
+    take_block: Callable[[memoryview, Columns], int] | None = None
     """The same for a JSON list of them, which gives their number; where it is given, so must be `open_blocks`."""
     open_blocks: Callable[[Blocks, str, tuple[str, ...]], Recording] | None = None
     """A recording of a document in blocks, from its name and what had to be stepped over to read it."""
@@ -119,7 +119,7 @@ def _open_blocks(source: Source, shelf: Shelf, found: Format, *, redact: bool) -
     )
 
 
-def _gather(source: Source, take: Callable[[bytes, Columns], int]) -> Kept | None:
+def _gather(source: Source, take: Callable[[memoryview, Columns], int]) -> Kept | None:
     columns = Columns()
     laid_out = lay_out(source, lambda block: take(block, columns))
     return Kept(*laid_out, columns, columns.link()) if laid_out and columns.ids else None
