@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from narrator.clock import iso, span, stamp
-from narrator.findings import Finding
+from narrator.findings import Finding, running_when_sent
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
 from narrator.sanitize import one_line, shorten
@@ -50,8 +50,10 @@ class Excerpt(Record):
     by_user: bool
     """The user ran a command inside the session: stored as the assistant's, but no model was asked."""
     during: int | None
-    """Index of the message before it, if that one was still running when this one was sent by the user."""
+    """Index of the message that was still running when the user sent this one: by time, not by place."""
     model: str | None
+    cost: float | None
+    """Dollars, as the agent reckoned them."""
     calls: int
     """Tool calls in it."""
     tokens: dict[str, int]
@@ -118,7 +120,7 @@ class Excerpt(Record):
         if not self.tokens:
             return None
         if not any(self.tokens.values()):
-            return "no tokens counted"
+            return "no tokens counted" + (", cost 0" if self.cost == 0 else "")
         cached = {name: count for name in ("read from cache", "written to cache") if (count := self.tokens[name])}
         whole = f"tokens in {self.tokens['in'] + sum(cached.values()):,}"
         if cached:
@@ -151,8 +153,9 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         finish=message.finish,
         parent=session.positions.get(message.parent or ""),
         by_user=_by_user(session, message),
-        during=_running(session, index),
+        during=running.index if (running := running_when_sent(session, index)) else None,
         model=message.model,
+        cost=message.cost,
         calls=skim.calls,
         tokens=named,
         passages=passages,
@@ -170,17 +173,6 @@ def _by_user(session: Session, message: Message) -> bool:
     if message.called or message.role != "assistant" or asked is None or session.skims[asked].kind != "synthetic":
         return False
     return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)
-
-
-def _running(session: Session, index: int) -> int | None:
-    """The message before a user's turn, if it had begun and not ended when the turn was sent: by time, not by place."""
-    own, before = session.skims[index], session.skims[index - 1] if index else None
-    if own.kind != "typed" or before is None:
-        return None
-    times = (before.created, own.created, before.completed)
-    if times[0] is None or times[1] is None or times[2] is None:
-        return None
-    return before.index if times[0] < times[1] < times[2] else None
 
 
 def _body(passages: Sequence[Passage], key: str) -> str:

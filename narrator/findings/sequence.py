@@ -123,7 +123,7 @@ def reverted(message: Message, session: Session) -> Finding | None:
     first = session.positions.get(session.about.revert or "")
     if first is None or message.index < first:
         return None
-    says = f"The user undid message {first} and everything after it; this message is still in the file."
+    says = f"Message {first} and everything after it were undone later (reverted); this message is still in the file."
     evidence = (Evidence(index=first, field="id", value=session.about.revert),)
     return Finding(index=message.index, kind="reverted", says=says, evidence=evidence)
 

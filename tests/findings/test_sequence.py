@@ -214,4 +214,4 @@ def test_reverted(tmp_path: Path, revert: str | None, expected: list[int]) -> No
     for index in expected:
         [evidence] = found[index][0].evidence
         assert (evidence.index, evidence.field, evidence.value) == (expected[0], "id", revert)
-        assert found[index][0].says.startswith(f"The user undid message {expected[0]} and everything after it")
+        assert found[index][0].says.startswith(f"Message {expected[0]} and everything after it were undone later")
