@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from narrator.clock import iso, span, stamp
-from narrator.findings import Finding, running_when_sent
+from narrator.findings import Finding, call_during, running_when_sent
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
 from narrator.sanitize import one_line, shorten
@@ -51,6 +51,8 @@ class Excerpt(Record):
     """The user ran a command inside the session: stored as the assistant's, but no model was asked."""
     during: int | None
     """Index of the message that was still running when the user sent this one: by time, not by place."""
+    during_call: str | None
+    """The tool whose call in that message was running then, where its times are recorded."""
     model: str | None
     cost: float | None
     """Dollars, as the agent reckoned them."""
@@ -98,7 +100,8 @@ class Excerpt(Record):
         if self.parent is not None:
             facts.append(f"answers msg {self.parent}")
         if self.during is not None:
-            facts.append(f"sent while msg {self.during} was still running")
+            called = f", during its {self.during_call} call" if self.during_call else ""
+            facts.append(f"sent while msg {self.during} was still running{called}")
         if self.by_user:
             facts.append("the user ran this command, no model was asked")
         return "; ".join(fact for fact in facts if fact)
@@ -132,6 +135,8 @@ class Excerpt(Record):
 def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> Excerpt:
     """Message `index` whole, or with its text and labels in at most about `limit` tokens."""
     message, skim = session.message(index), session.skims[index]
+    running = running_when_sent(session, index)
+    waited = call_during(session, running.index, message.created or 0) if running else None
     passages, omitted = passages_of(message, session), 0
     if limit is not None and not _fits(passages, limit):
         passages, omitted = _fit(passages, limit)
@@ -153,7 +158,8 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         finish=message.finish,
         parent=session.positions.get(message.parent or ""),
         by_user=_by_user(session, message),
-        during=running.index if (running := running_when_sent(session, index)) else None,
+        during=running.index if running else None,
+        during_call=one_line(waited.name, 60) if waited else None,
         model=message.model,
         cost=message.cost,
         calls=skim.calls,

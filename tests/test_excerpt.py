@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opened import opened
+from opened import last_found, opened
 from recordings import BEGIN, EXAMPLE, SHARED, STEP_START, assistant, export, reasoning, step_finish, text, tool, user
 
 from narrator.excerpt import Excerpt, abridge, take_excerpt
@@ -129,6 +129,26 @@ def test_a_turn_that_was_sent_while_a_message_was_running(
     assert excerpt.states().endswith(f"sent while msg {during} was still running") == (during is not None)
 
 
+CALLED = [
+    pytest.param({"start": 10, "end": 50}, ", during its bash call", id="while the call was running"),
+    pytest.param({"start": 40, "end": 50}, "", id="before it began"),
+    pytest.param({"start": 10, "end": 20}, "", id="after it had ended"),
+    pytest.param({"start": 10}, "", id="no end of it is recorded"),
+    pytest.param({}, "", id="no times of it are recorded"),
+]
+
+
+@pytest.mark.parametrize(("times", "says"), CALLED)
+def test_which_call_was_running(tmp_path: Path, times: dict[str, int], says: str) -> None:
+    call = tool(time={name: BEGIN + seconds * 1000 for name, seconds in times.items()})
+    slow = assistant(tool("read"), call, tool("grep"), time=at(1, 60))
+    turns = [user("Go.", time=at(0)), slow, user("and?", time=at(30))]
+    assert last(tmp_path, *turns).states().endswith(f"sent while msg 1 was still running{says}")
+    nudge = last_found(tmp_path, export(*turns[:2], user("continue", time=at(30))))["user-nudge"]
+    assert nudge.says.endswith(f"It was sent while message 1 was still running{says}.")
+    assert len(nudge.evidence) == (6 if says else 4)
+
+
 def test_a_turn_that_stands_before_the_message_it_was_sent_during(tmp_path: Path) -> None:
     turns = [user("Go.", time=at(0)), user("and?", time=at(30)), running()]
     assert take_excerpt(opened(tmp_path, export(*turns)), 1).during == 2
@@ -139,7 +159,7 @@ def test_facts_of_the_essays_sessions() -> None:
     """FACTS: glm5-144 F03, F04, F07; ct200-11162 F02, F04, F29."""
     glm5 = open_session(str(EXAMPLE))
     assert "took 2.0 s; finish none; no tokens counted, cost 0; answers msg 143" in take_excerpt(glm5, 144).states()
-    assert take_excerpt(glm5, 143).states().endswith("; sent while msg 142 was still running")
+    assert take_excerpt(glm5, 143).states().endswith("; sent while msg 142 was still running, during its bash call")
     ct200 = open_session(str(ESSAYS / "ct200-11162.json.gz"))
     assert take_excerpt(ct200, 11162).states().endswith("finish none; no tokens counted, cost 0; answers msg 11136")
     assert take_excerpt(ct200, 11161).states().endswith("finish none; no tokens counted, cost 0; answers msg 11136")

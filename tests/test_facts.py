@@ -16,7 +16,10 @@ from recordings import EXAMPLE, SHARED
 ESSAYS = SHARED / "sessions" / "essays"
 ABORT = "MessageAbortedError, no error of the endpoint: “The operation was aborted.”); the record does not say by whom."
 NOTHING = "record: this message holds no text, no tool call and no other part\n"
-QUEUED = "Message 143, which it answers, was sent while message 142 was still running; that one had ended 54 ms before"
+QUEUED = (
+    "Message 143, which it answers, was sent while message 142 was still running, during its bash call; message 142 had "
+    "ended 54 ms before this one began."
+)
 UNWRITTEN = "The bash call was interrupted (“Tool execution aborted”) while it was being written, so it never ran."
 
 Rows = list[tuple[str, int, tuple[str, ...]]]
@@ -27,7 +30,7 @@ GLM5: Rows = [
     ("F04", 144, ("; answers msg 143\n",)),
     ("F05 T06", 143, ("[msg 143] user\n", " text]\ndose\n")),
     ("F06 T06", 145, (" text]\ndone\n", "The user's whole text is “done”")),
-    ("F07", 143, ("sent while msg 142 was still running",)),
+    ("F07", 143, ("sent while msg 142 was still running, during its bash call\n",)),
     ("F08 T01 T02", 142, ("[msg 142] assistant\n", " bash output, exit 0]\n0, 2634 MiB, 97887 MiB\n")),
     ("T01 T03", 144, ("Nothing of it is recorded: no text, no reasoning, no call.",)),
     ("F30 T03", 144, ("The next message is the user's, sent 3.6 s after that end.", "the record does not say by whom")),
@@ -64,8 +67,8 @@ EAGLE3: Rows = [
     ("T02 T06", 4347, ("finished with “tool-calls”: the turn, in answer to message 4339, was not over.",)),
     ("F08", 4334, (" text]\ncrashed\n",)),
     ("F09", 4339, (" text]\ncrashed\n",)),
-    ("F10", 4334, ("sent while msg 4333 was still running",)),
-    ("F10", 4339, ("sent while msg 4338 was still running",)),
+    ("F10", 4334, ("sent while msg 4333 was still running, during its bash call\n",)),
+    ("F10", 4339, ("sent while msg 4338 was still running, during its bash call\n",)),
     ("F28 T13", 4347, ("30 compaction summaries", "4,066 assistant messages")),
 ]
 SESSIONS = {"glm5-144": GLM5, "ct200-11162": CT200, "eagle3-4347": EAGLE3}

@@ -105,7 +105,8 @@ def tool_error(message: Message, session: Session) -> Finding | None:
     reason = one_line(calls[0].error or "no reason recorded", WORDS)
     first = "" if len(calls) == 1 else " the first with"
     says = f"{_subject(calls)} failed:{first} “{reason}”."
-    return _report(message, session, "tool-error", says, [(call, "error", call.error) for call in calls])
+    fields = [(calls[0], "status", "error"), *((call, "error", call.error) for call in calls)]
+    return _report(message, session, "tool-error", says, fields)
 
 
 def tool_aborted(message: Message, session: Session) -> Finding | None:
@@ -160,7 +161,8 @@ def command_failed(message: Message, session: Session) -> Finding | None:
         says = (
             f"{len(calls)} commands ended with exit codes {codes}, although their tool calls are recorded as completed."
         )
-    found = _report(message, session, "command-failed", says, [(call, "exit", call.exit) for call in calls])
+    fields = [(calls[0], "status", "completed"), *((call, "exit", call.exit) for call in calls)]
+    found = _report(message, session, "command-failed", says, fields)
     call, earlier = max(
         ((c, _failed_before(c, message, session)) for c in calls[:_MOST_NAMED]), key=lambda s: len(s[1])
     )
@@ -231,7 +233,8 @@ def empty_output(message: Message, session: Session) -> Finding | None:
     if not calls:
         return None
     says = f"{_subject(calls)} completed and returned no output."
-    return _report(message, session, "empty-output", says, [(call, "output", call.output) for call in calls])
+    fields = [(calls[0], "status", "completed"), *((call, "output", call.output) for call in calls)]
+    return _report(message, session, "empty-output", says, fields)
 
 
 def _is_empty(call: ToolCall) -> bool:

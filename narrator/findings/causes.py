@@ -18,9 +18,9 @@ from narrator.findings.calls import (
     unwritten,
 )
 from narrator.findings.finding import NOTHING, WORDS, Clause, Evidence
-from narrator.findings.neighbours import before_in_turn, next_typed, running_when_sent
+from narrator.findings.neighbours import before_in_turn, call_during, next_typed, running_when_sent
 from narrator.sanitize import one_line
-from narrator.session import Message, Reasoning, Session, Skim, Text, ToolCall
+from narrator.session import Message, Reasoning, Session, Text, ToolCall
 
 ABORTED = {"MessageAbortedError", "AbortError"}
 TOO_LONG = {"MessageOutputLengthError"}
@@ -134,18 +134,19 @@ def sent_during(session: Session, index: int, whom: str) -> Clause:
     running = running_when_sent(session, index)
     if running is None:
         return NOTHING
-    return Clause(
-        f"{whom} was sent while message {running.index} was still running.", _running(session, index, running)
-    )
-
-
-def _running(session: Session, index: int, running: Skim) -> tuple[Evidence, ...]:
+    sent = session.skims[index].created or 0
     created, completed = session.native("created"), session.native("completed")
-    return (
-        Evidence(index=index, field=created, value=session.skims[index].created),
+    proofs = [
+        Evidence(index=index, field=created, value=sent),
         Evidence(index=running.index, field=created, value=running.created),
         Evidence(index=running.index, field=completed, value=running.completed),
-    )
+    ]
+    during = ""
+    if call := call_during(session, running.index, sent):
+        during = f", during its {name_of(call)} call"
+        times = (("started", call.started), ("ended", call.ended))
+        proofs += [Evidence(index=running.index, field=session.native(name, call), value=ms) for name, ms in times]
+    return Clause(f"{whom} was sent while message {running.index} was still running{during}.", tuple(proofs))
 
 
 def answers_queued(message: Message, session: Session) -> Clause:
@@ -159,5 +160,5 @@ def answers_queued(message: Message, session: Session) -> Clause:
         return clause
     waited = pause(message.created - running.completed)
     proof = Evidence(index=message.index, field=session.native("created"), value=message.created)
-    says = f"{clause.says[:-1]}; that one had ended {waited} before this one began."
+    says = f"{clause.says[:-1]}; message {running.index} had ended {waited} before this one began."
     return Clause(says, (*clause.evidence, proof))

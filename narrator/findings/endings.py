@@ -95,8 +95,10 @@ def _broken(message: Message, session: Session) -> Finding | None:
         says = (
             'The stream was dropped: the finish is recorded as "unknown", no token was counted, and there is no error.'
         )
-        counted = ("tokens.output", message.tokens.output if message.tokens else None)
-        return state(message, "cut-off", says, [finish, counted]).plus(held(message, session))
+        counted = (message.tokens.input, message.tokens.output) if message.tokens else (None, None)
+        fields = [finish, ("tokens.input", counted[0]), ("tokens.output", counted[1])]
+        fields.append((session.native("fault.name"), None))
+        return state(message, "cut-off", says, fields).plus(held(message, session))
     if _cut_by_stream(message, session):
         says = (
             "The model's stream ended without a finish: the message was closed, but no reason for its end is recorded."
@@ -111,7 +113,7 @@ def unfinished(message: Message, session: Session) -> Finding | None:
     if message.role != "assistant" or message.completed is not None or message.finish or message.fault:
         return None
     says = "No end of this message is recorded: neither a finish, nor an error, nor a time of completion."
-    fields = ((session.native("completed"), None), (session.native("finish"), None))
+    fields = [(session.native(field), None) for field in ("completed", "finish", "fault.name")]
     return state(message, "unfinished", says, fields).plus(
         held(message, session), came_after(message, session), seen_next(message, session)
     )
@@ -139,7 +141,7 @@ def reasoning_only(message: Message, session: Session) -> Finding | None:
     if message.role != "assistant" or has_text(message) or has_call(message) or not has_reasoning(message):
         return None
     thought = next(block for block in message.blocks if isinstance(block, Reasoning))
-    says = "The answer holds reasoning, which the user is not shown as an answer, but neither text nor a tool call."
+    says = "The answer holds reasoning, but neither text nor a tool call."
     fields = ((f"{thought.at}.type", "reasoning"), (session.native("finish"), message.finish))
     found = state(message, "reasoning-only", says, fields)
     return found if message.fault else found.plus(came_after(message, session))

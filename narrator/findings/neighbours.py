@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from narrator.session import Message, Session, Skim
+from narrator.session import Message, Session, Skim, ToolCall
 
 BACK, AHEAD = 50, 50
 """Messages looked at before and after one."""
@@ -57,6 +57,13 @@ def running_when_sent(session: Session, index: int) -> Skim | None:
         if skim.created < own.created < skim.completed
     ]
     return session.skims[max(running)[1]] if running else None
+
+
+def call_during(session: Session, running: int, sent: int) -> ToolCall | None:
+    """The last call of message `running` that had begun and not ended at `sent`, milliseconds since 1970."""
+    calls = [block for block in session.message(running).blocks if isinstance(block, ToolCall)]
+    timed = [call for call in calls if call.started is not None and call.ended is not None]
+    return next((call for call in reversed(timed) if (call.started or 0) < sent < (call.ended or 0)), None)
 
 
 def next_typed(session: Session, message: Message) -> Skim | None:

@@ -251,8 +251,8 @@ def test_the_turn_it_answers_had_waited_for_a_command(tmp_path: Path) -> None:
     messages = [user("a", time=at(0)), slow, user("b", time=at(30)), stopped(60.05)]
     finding = found(tmp_path, "aborted", messages)
     assert finding.says.endswith(
-        " Message 2, which it answers, was sent while message 1 was still running; that one had ended 50 ms before this "
-        "one began."
+        " Message 2, which it answers, was sent while message 1 was still running; message 1 had ended 50 ms before "
+        "this one began."
     )
     assert [(item.index, item.field) for item in finding.evidence[-3:]] == [
         (2, "time.created"),
