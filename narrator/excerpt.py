@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from narrator.clock import iso, span, stamp
-from narrator.findings import Finding, call_during, running_when_sent
+from narrator.findings import Finding, call_during, running_when_sent, sent_meanwhile
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
 from narrator.sanitize import one_line, shorten
@@ -29,6 +29,8 @@ _LABEL = 20
 _OPENING = 160
 """Characters of an output's first line that are shown in any case: it says what the output is."""
 _SECTION = re.compile(r"(?m)^(?=## )")
+_MOST_TURNS = 4
+"""Turns sent meanwhile that are listed."""
 _MOST_SECTIONS, _LEAST_A_SECTION = 12, 50
 """Sections, and characters for each, with which a text under headings is still shortened section by section."""
 
@@ -53,6 +55,8 @@ class Excerpt(Record):
     """Index of the message that was still running when the user sent this one: by time, not by place."""
     during_call: str | None
     """The tool whose call in that message was running then, where its times are recorded."""
+    meanwhile: tuple[int, ...]
+    """Indices of the turns that the user sent while this one was running."""
     model: str | None
     cost: float | None
     """Dollars, as the agent reckoned them."""
@@ -102,6 +106,10 @@ class Excerpt(Record):
         if self.during is not None:
             called = f", during its {self.during_call} call" if self.during_call else ""
             facts.append(f"sent while msg {self.during} was still running{called}")
+        if self.meanwhile:
+            listed = ", ".join(map(str, self.meanwhile[:_MOST_TURNS]))
+            more = len(self.meanwhile) - _MOST_TURNS
+            facts.append(f"meanwhile the user sent msg {listed}" + (f" and {more} more" if more > 0 else ""))
         if self.by_user:
             facts.append("the user ran this command, no model was asked")
         return "; ".join(fact for fact in facts if fact)
@@ -159,6 +167,7 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         parent=session.positions.get(message.parent or ""),
         by_user=_by_user(session, message),
         during=running.index if running else None,
+        meanwhile=sent_meanwhile(session, index),
         during_call=one_line(waited.name, 60) if waited else None,
         model=message.model,
         cost=message.cost,

@@ -129,6 +129,27 @@ def test_a_turn_that_was_sent_while_a_message_was_running(
     assert excerpt.states().endswith(f"sent while msg {during} was still running") == (during is not None)
 
 
+MEANWHILE = [
+    pytest.param([user("a", time=at(30))], "; meanwhile the user sent msg 2", id="one"),
+    pytest.param([user("a", time=at(30)), user("b", time=at(40))], "; meanwhile the user sent msg 2, 3", id="two"),
+    pytest.param(
+        [user("a", time=at(second)) for second in range(30, 36)],
+        "; meanwhile the user sent msg 2, 3, 4, 5 and 2 more",
+        id="more than are listed",
+    ),
+    pytest.param([user("a", time=at(60))], "answers msg 0", id="when it ended"),
+    pytest.param([user("a", time={})], "answers msg 0", id="without a time"),
+    pytest.param([user(text("put in", synthetic=True), time=at(30))], "answers msg 0", id="nobody typed it"),
+    pytest.param([assistant("b", time=at(30, 40))], "answers msg 0", id="an answer"),
+]
+
+
+@pytest.mark.parametrize(("later", "says"), MEANWHILE)
+def test_what_the_user_sent_while_a_message_was_running(tmp_path: Path, later: list[Any], says: str) -> None:
+    session = opened(tmp_path, export(user("Go.", time=at(0)), running(), *later))
+    assert take_excerpt(session, 1).states().endswith(says)
+
+
 CALLED = [
     pytest.param({"start": 10, "end": 50}, ", during its bash call", id="while the call was running"),
     pytest.param({"start": 40, "end": 50}, "", id="before it began"),

@@ -32,6 +32,7 @@ GLM5: Rows = [
     ("F06 T06", 145, (" text]\ndone\n", "The user's whole text is “done”")),
     ("F07", 143, ("sent while msg 142 was still running, during its bash call\n",)),
     ("F08 T01 T02", 142, ("[msg 142] assistant\n", " bash output, exit 0]\n0, 2634 MiB, 97887 MiB\n")),
+    ("F07 T02", 142, ("; meanwhile the user sent msg 143\n",)),
     ("T01 T03", 144, ("Nothing of it is recorded: no text, no reasoning, no call.",)),
     ("F30 T03", 144, ("The next message is the user's, sent 3.6 s after that end.", "the record does not say by whom")),
     ("T04", 144, (QUEUED,)),

@@ -12,7 +12,7 @@ from narrator.findings.calls import CALL_RULES
 from narrator.findings.compaction import COMPACTION_RULES
 from narrator.findings.endings import ENDING_RULES
 from narrator.findings.finding import Evidence, Finding, Kind
-from narrator.findings.neighbours import call_during, running_when_sent
+from narrator.findings.neighbours import call_during, running_when_sent, sent_meanwhile
 from narrator.findings.sequence import SEQUENCE_RULES
 from narrator.findings.speech import says_nothing, typed_text
 from narrator.findings.turns import NUDGE_WORDS, TURN_RULES
@@ -29,6 +29,7 @@ __all__ = [
     "diagnose_all",
     "running_when_sent",
     "says_nothing",
+    "sent_meanwhile",
     "typed_text",
 ]
 

@@ -59,6 +59,16 @@ def running_when_sent(session: Session, index: int) -> Skim | None:
     return session.skims[max(running)[1]] if running else None
 
 
+def sent_meanwhile(session: Session, index: int) -> tuple[int, ...]:
+    """The turns that the user sent while message `index` was running: `running_when_sent` from the other side."""
+    own = session.skims[index]
+    if own.role != "assistant" or own.created is None or own.completed is None:
+        return ()
+    around = sorted([*_before(session, index), *_after(session, index)], key=lambda skim: skim.index)
+    within = (s.index for s in around if s.created is not None and own.created < s.created < own.completed)
+    return tuple(place for place in within if session.skims[place].kind == "typed")
+
+
 def call_during(session: Session, running: int, sent: int) -> ToolCall | None:
     """The last call of message `running` that had begun and not ended at `sent`, milliseconds since 1970."""
     calls = [block for block in session.message(running).blocks if isinstance(block, ToolCall)]

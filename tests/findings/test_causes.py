@@ -266,6 +266,11 @@ def test_the_turn_it_answers_while_the_command_goes_on(tmp_path: Path) -> None:
     assert found(tmp_path, "aborted", messages).says.endswith("was sent while message 1 was still running.")
 
 
+def test_the_turn_it_answers_is_not_there(tmp_path: Path) -> None:
+    messages = [user("a", time=at(0)), call(tool(), time=at(1, 70)), stopped(60, parentID="msg_gone")]
+    assert found(tmp_path, "aborted", messages).says.endswith("no call.")
+
+
 def test_the_turn_it_answers_had_waited_for_nothing(tmp_path: Path) -> None:
     messages = [user("a", time=at(0)), call(tool(), time=at(1, 20)), user("b", time=at(30)), stopped()]
     assert found(tmp_path, "aborted", messages).says.endswith("no call.")

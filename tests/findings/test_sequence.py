@@ -51,6 +51,12 @@ def run_all(*commands: str) -> dict[str, Any]:
         set(),
     ),
     ("no call at all", [ASK, run("ls"), assistant("Done.")], set()),
+    (
+        "the same arguments in another order",
+        [ASK, *(assistant(tool("grep", input=given)) for given in ({"a": 1, "b": 2}, {"b": 2, "a": 1}))],
+        {"repeated-call"},
+    ),
+    ("text that repeats itself", [ASK, assistant("ls"), assistant("ls")], set()),
 )
 def test_repeated_call(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -175,6 +181,8 @@ def test_a_gap_names_its_two_ends(tmp_path: Path) -> None:
     ("another provider", [ASK, assistant("a"), assistant("b", providerID="other")], {"model-switch"}),
     ("the same", [ASK, assistant("a"), assistant("b")], set()),
     ("the first answer", [ASK, assistant("a", modelID="small")], set()),
+    ("the same model in another variant", [ASK, assistant("a"), assistant("b", variant="high")], set()),
+    ("the same model in another mode", [ASK, assistant("a"), assistant("b", mode="plan")], set()),
     (
         "a summary's own model",
         [
@@ -216,6 +224,11 @@ def test_a_switch_names_both_models(tmp_path: Path) -> None:
         (3, "providerID", "router"),
         (3, "modelID", "lab/small"),
     ]
+
+
+def test_a_mark_of_a_revert_that_is_no_object(tmp_path: Path) -> None:
+    session = opened(tmp_path, export(ASK, assistant("a"), user("I reverted it"), revert="msg_0001"))
+    assert [diagnose(session, index) for index in range(3)] == [()] * 3
 
 
 @pytest.mark.parametrize(
