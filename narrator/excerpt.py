@@ -144,7 +144,7 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
     """Message `index` whole, or with its text and labels in at most about `limit` tokens."""
     message, skim = session.message(index), session.skims[index]
     running = running_when_sent(session, index)
-    waited = call_during(session, running.index, message.created or 0) if running else None
+    waited = None if running is None else call_during(session, running, skim.created or 0)
     passages, omitted = passages_of(message, session), 0
     if limit is not None and not _fits(passages, limit):
         passages, omitted = _fit(passages, limit)
@@ -164,9 +164,9 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         created=message.created,
         completed=message.completed,
         finish=message.finish,
-        parent=session.positions.get(message.parent or ""),
+        parent=skim.parent,
         by_user=_by_user(session, message),
-        during=running.index if running else None,
+        during=running,
         meanwhile=sent_meanwhile(session, index),
         during_call=one_line(waited.name, 60) if waited else None,
         model=message.model,
@@ -184,7 +184,7 @@ _RUN_BY_USER = "The following tool was executed by the user"
 
 def _by_user(session: Session, message: Message) -> bool:
     """Whether no model call began and the message before it says that the user ran what follows."""
-    asked = session.positions.get(message.parent or "")
+    asked = session.skims[message.index].parent
     if message.called or message.role != "assistant" or asked is None or session.skims[asked].kind != "synthetic":
         return False
     return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from narrator.findings.calls import CALL_RULES
 from narrator.findings.compaction import COMPACTION_RULES
 from narrator.findings.endings import ENDING_RULES
-from narrator.findings.finding import Evidence, Finding, Kind
+from narrator.findings.finding import KINDS, Evidence, Finding, Kind
+from narrator.findings.marks import mark, marked, mask_of
 from narrator.findings.neighbours import call_during, running_when_sent, sent_meanwhile
 from narrator.findings.sequence import SEQUENCE_RULES
 from narrator.findings.speech import says_nothing, typed_text
@@ -19,6 +20,7 @@ from narrator.findings.turns import NUDGE_WORDS, TURN_RULES
 from narrator.session import Message, Session
 
 __all__ = [
+    "KINDS",
     "NUDGE_WORDS",
     "RULES",
     "Evidence",
@@ -27,6 +29,9 @@ __all__ = [
     "call_during",
     "diagnose",
     "diagnose_all",
+    "mark",
+    "marked",
+    "mask_of",
     "running_when_sent",
     "says_nothing",
     "sent_meanwhile",

@@ -9,9 +9,8 @@ from narrator.findings.neighbours import BACK
 from narrator.findings.seen import CLEARED, call_seen_next, cleared_for
 from narrator.sanitize import one_line
 from narrator.session import Marker, Message, Session, ToolCall
+from narrator.traits import NO_OUTPUT, delegates
 
-_NOTHING = {"", "(no output)"}
-"""What a call returned when it returned nothing; opencode 1.18 writes the second for a silent command."""
 _SHELLS = {"bash", "shell", "powershell"}
 _NAME, _MOST_NAMED = 60, 4
 """Characters of a recorded name, and names or codes listed, in a sentence; the full count is always said."""
@@ -212,7 +211,7 @@ def _earlier_calls(call: ToolCall, message: Message, session: Session) -> Iterat
     own = calls_of(message)
     yield from ((message.index, earlier) for earlier in reversed(own[: own.index(call)]))
     for index in range(message.index - 1, max(-1, message.index - 1 - BACK), -1):
-        if session.skims[index].calls:
+        if session.calls.of(index):
             yield from ((index, earlier) for earlier in reversed(calls_of(session.message(index))))
 
 
@@ -238,7 +237,7 @@ def empty_output(message: Message, session: Session) -> Finding | None:
 
 
 def _is_empty(call: ToolCall) -> bool:
-    return call.output is not None and call.output.strip() in _NOTHING
+    return call.output is not None and call.output.strip() in NO_OUTPUT
 
 
 def output_truncated(message: Message, session: Session) -> Finding | None:
@@ -262,7 +261,7 @@ def output_pruned(message: Message, session: Session) -> Finding | None:
 
 def subagent(message: Message, session: Session) -> Finding | None:
     """Work delegated to another session."""
-    calls = [call for call in calls_of(message) if call.child is not None or _delegates(call)]
+    calls = [call for call in calls_of(message) if call.child is not None or delegates(call)]
     tasks = [block for block in message.blocks if isinstance(block, Marker) and block.kind == "subtask"]
     if not calls and not tasks:
         return None
@@ -277,11 +276,6 @@ def subagent(message: Message, session: Session) -> Finding | None:
     marks = tuple(Evidence(index=message.index, field=f"{task.at}.type", value="subtask") for task in tasks)
     found = _report(message, session, "subagent", says, fields)
     return found.model_copy(update={"evidence": (found.evidence + marks)[:MOST_EVIDENCE]})
-
-
-def _delegates(call: ToolCall) -> bool:
-    """Whether it is a `task` that reached a session, though none is named: one that was refused or failed did not."""
-    return call.name == "task" and call.status != "error" and not call.invalid
 
 
 CALL_RULES: tuple[Callable[[Message, Session], Finding | None], ...] = (

@@ -21,9 +21,7 @@ from narrator.findings.finding import NOTHING, WORDS, Clause, Evidence
 from narrator.findings.neighbours import before_in_turn, call_during, next_typed, running_when_sent
 from narrator.sanitize import one_line
 from narrator.session import Message, Reasoning, Session, Text, ToolCall
-
-ABORTED = {"MessageAbortedError", "AbortError"}
-TOO_LONG = {"MessageOutputLengthError"}
+from narrator.traits import ABORTS, LIMITS
 
 _MOST_HELD = 5
 """Kinds of part that are listed."""
@@ -42,7 +40,7 @@ def came_after(message: Message, session: Session) -> Clause:
     before = before_in_turn(message, session)
     if before is None:
         return NOTHING
-    troubles = list(_troubles(session.message(before.index), session))
+    troubles = list(_troubles(before, session))
     if not troubles:
         return NOTHING
     parent = session.native("parent")
@@ -70,7 +68,7 @@ def _troubles(message: Message, session: Session) -> Iterator[tuple[str, Evidenc
         first = "a command" if len(commands) == 1 else f"{len(commands)} commands failed, the first of which"
         yield f"in which {first} ended with exit code {commands[0].exit}", proof
     fault = message.fault
-    if fault is not None and fault.name not in ABORTED | TOO_LONG:
+    if fault is not None and fault.name not in ABORTS | LIMITS:
         proof = Evidence(index=message.index, field=session.native("fault.name"), value=fault.name)
         yield f"which ended in an error of the endpoint ({one_line(fault.name, WORDS)})", proof
 
@@ -115,18 +113,19 @@ def _call_held(call: ToolCall, session: Session) -> tuple[str, str, str | int | 
 def users_next_turn(message: Message, session: Session) -> Clause:
     """When the user spoke next: by time, also while the message was still running."""
     turn, ended = next_typed(session, message), message.completed
-    if turn is None or turn.created is None or ended is None:
+    if turn is None or ended is None:
         return NOTHING
-    proof = (Evidence(index=turn.index, field=session.native("created"), value=turn.created),)
-    if turn.created < ended:
-        before = pause(ended - turn.created)
-        return Clause(f"The user had sent message {turn.index} {before} before that end, while it was running.", proof)
-    after = f"{pause(turn.created - ended)} after that end"
-    if turn.created // 1000 == ended // 1000:
+    sent = session.skims.created[turn]
+    proof = (Evidence(index=turn, field=session.native("created"), value=sent),)
+    if sent < ended:
+        before = pause(ended - sent)
+        return Clause(f"The user had sent message {turn} {before} before that end, while it was running.", proof)
+    after = f"{pause(sent - ended)} after that end"
+    if sent // 1000 == ended // 1000:
         after = f"in the same second, {after}"
-    if turn.index == message.index + 1:
+    if turn == message.index + 1:
         return Clause(f"The next message is the user's, sent {after}.", proof)
-    return Clause(f"The user's next turn is message {turn.index}, sent {after}.", proof)
+    return Clause(f"The user's next turn is message {turn}, sent {after}.", proof)
 
 
 def sent_during(session: Session, index: int, whom: str) -> Clause:
@@ -134,31 +133,32 @@ def sent_during(session: Session, index: int, whom: str) -> Clause:
     running = running_when_sent(session, index)
     if running is None:
         return NOTHING
-    sent = session.skims[index].created or 0
-    created, completed = session.native("created"), session.native("completed")
+    skims, created, completed = session.skims, session.native("created"), session.native("completed")
     proofs = [
-        Evidence(index=index, field=created, value=sent),
-        Evidence(index=running.index, field=created, value=running.created),
-        Evidence(index=running.index, field=completed, value=running.completed),
+        Evidence(index=index, field=created, value=skims.created[index]),
+        Evidence(index=running, field=created, value=skims.created[running]),
+        Evidence(index=running, field=completed, value=skims.completed[running]),
     ]
     during = ""
-    if call := call_during(session, running.index, sent):
+    if call := call_during(session, running, skims.created[index]):
         during = f", during its {name_of(call)} call"
         times = (("started", call.started), ("ended", call.ended))
-        proofs += [Evidence(index=running.index, field=session.native(name, call), value=ms) for name, ms in times]
-    return Clause(f"{whom} was sent while message {running.index} was still running{during}.", tuple(proofs))
+        proofs += [Evidence(index=running, field=session.native(name, call), value=ms) for name, ms in times]
+    return Clause(f"{whom} was sent while message {running} was still running{during}.", tuple(proofs))
 
 
 def answers_queued(message: Message, session: Session) -> Clause:
     """That the turn a message answers had been waiting for another message to end."""
-    asked = session.positions.get(message.parent or "")
-    if asked is None:
+    skims = session.skims
+    asked = skims.parents[message.index]
+    running = running_when_sent(session, asked) if asked >= 0 else None
+    if running is None:
         return NOTHING
     clause = sent_during(session, asked, f"Message {asked}, which it answers,")
-    running = running_when_sent(session, asked)
-    if running is None or running.completed is None or message.created is None or message.created < running.completed:
+    if message.created is None or message.created < skims.completed[running]:
         return clause
-    waited = pause(message.created - running.completed)
+    waited = pause(message.created - skims.completed[running])
     proof = Evidence(index=message.index, field=session.native("created"), value=message.created)
-    says = f"{clause.says[:-1]}; message {running.index} had ended {waited} before this one began."
-    return Clause(says, (*clause.evidence, proof))
+    return Clause(
+        f"{clause.says[:-1]}; message {running} had ended {waited} before this one began.", (*clause.evidence, proof)
+    )

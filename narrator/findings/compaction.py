@@ -9,6 +9,7 @@ from narrator.findings.neighbours import answer_before
 from narrator.findings.seen import applies, request_seen_next
 from narrator.findings.speech import says_nothing
 from narrator.session import Block, Marker, Message, Session, Text
+from narrator.skims import NONE, Skims
 
 _GO_ON = "Continue if you have next steps"
 """How the message begins that opencode puts in after an automatic compaction."""
@@ -32,15 +33,15 @@ def compaction_request(message: Message, session: Session) -> Finding | None:
 
 def _loop(message: Message, session: Session) -> Clause:
     """That the answer before a request had called tools: its turn was not over, and nobody was waited for."""
-    before = answer_before(session, message.index)
-    if before is None or before.finish != "tool-calls":
+    place = answer_before(session, message.index)
+    if place is None or (before := session.skims[place]).finish != "tool-calls":
         return NOTHING
     proofs = [Evidence(index=before.index, field=session.native("finish"), value=before.finish)]
-    asked = session.positions.get(before.parent or "")
     whose = "its turn was not over"
-    if asked is not None:
-        whose = f"the turn, in answer to message {asked}, was not over"
-        proofs.append(Evidence(index=before.index, field=session.native("parent"), value=before.parent))
+    if before.parent is not None:
+        whose = f"the turn, in answer to message {before.parent}, was not over"
+        asked = session.message(before.index).parent
+        proofs.append(Evidence(index=before.index, field=session.native("parent"), value=asked))
     return Clause(f"Message {before.index} before it finished with “tool-calls”: {whose}.", tuple(proofs))
 
 
@@ -63,22 +64,31 @@ def _fullness(session: Session) -> Clause | None:
     None where the two ranges overlap, which proves nothing. Kept for one session: each of its requests asks for it.
     """
     skims = session.skims
-    before = {skim.index - 1 for skim in skims if skim.kind == "compaction-request" and skim.index}
-    full = sorted((skims[place].sent or 0, place) for place in before)
+    before = {index - 1 for index in skims.places("compaction-request") if index}
+    full = sorted((max(skims.sent[place], 0), place) for place in before)
     if not full or not all(sent for sent, _ in full):
         return None
     (low, lowest), (high, highest) = full[0], full[-1]
-    others = [(s.sent or 0, s.index) for s in skims if s.kind == "answer" and s.index not in before and s.sent]
-    if others and max(others)[0] >= low:
+    most, fullest = _fullest_answer(skims, before)
+    if most >= low:
         return None
     says, named = "", []
     if len(full) > 1:
         says = f"; before each of the session's {len(full)} compaction requests it was {low:,} (message {lowest}) to "
         says, named = f"{says}{high:,} (message {highest})", [lowest, highest]
-    if others:
-        says += ", and no other answer had more than {:,} (message {})".format(*max(others))
-        named.append(max(others)[1])
+    if most > 0:
+        says += f", and no other answer had more than {most:,} (message {fullest})"
+        named.append(fullest)
     return Clause(says, tuple(item for index in named for item in _sent(session, index)))
+
+
+def _fullest_answer(skims: Skims, but: set[int]) -> tuple[int, int]:
+    """Tokens that went in at most for an answer not among `but`, and its index; the last one of several."""
+    sent = skims.sent[:]
+    for place in (*but, *skims.places("compaction-summary")):
+        sent[place] = NONE
+    most = max(sent)
+    return most, len(sent) - 1 - sent[::-1].index(most)
 
 
 def _sent(session: Session, index: int) -> tuple[Evidence, ...]:
@@ -98,7 +108,7 @@ def compaction_summary(message: Message, session: Session) -> Finding | None:
     """This is the summary a compaction asked for, not a reply."""
     if message.role != "assistant" or not message.summary:
         return None
-    asked = session.positions.get(message.parent or "")
+    asked = session.skims[message.index].parent
     requested = "" if asked is None else f" message {asked} asked for"
     says = f"This is the compaction summary{requested}, written to replace the conversation before it; it is no reply."
     if says_nothing(message):

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from narrator.clock import span
-from narrator.findings.causes import ABORTED, TOO_LONG, answers_queued, came_after, held, users_next_turn
+from narrator.findings.causes import answers_queued, came_after, held, users_next_turn
 from narrator.findings.finding import WORDS, Finding, state
 from narrator.findings.seen import seen_next
 from narrator.findings.speech import has_call, has_reasoning, has_text, says_nothing
 from narrator.sanitize import one_line
-from narrator.session import Message, Reasoning, Session
+from narrator.session import About, Message, Reasoning, Session
+from narrator.traits import ABORTS, LENGTHS, LIMITS
 
-LENGTH = {"length", "max_tokens", "max_output_tokens"}
-"""A finish at a length limit, in the providers' words."""
+NORMAL_ENDS_NOT = frozenset({"error", "content-filter"})
+"""Words for an end that is no normal one, as `traits.LENGTHS` are."""
 
 
 def _cut_by_stream(message: Message, session: Session) -> bool:
-    """A model call began and the message was closed, yet no reason for its end was recorded.
+    """A model call began and the message was closed, yet no reason for its end was recorded."""
+    closed = message.called and message.completed is not None and message.finish is None and message.fault is None
+    return closed and records_ends(session.about)
 
-    That says something only where reasons are recorded: opencode does so since 1.0.
-    """
-    if session.about.format == "opencode" and (session.about.version or "").startswith("0."):
-        return False
-    return message.called and message.completed is not None and message.finish is None and message.fault is None
+
+def records_ends(about: About) -> bool:
+    """Whether an end that is not recorded says something: opencode records it since 1.0."""
+    return about.format != "opencode" or not (about.version or "").startswith("0.")
 
 
 def _dropped(message: Message) -> bool:
@@ -33,7 +35,7 @@ def _dropped(message: Message) -> bool:
 def aborted(message: Message, session: Session) -> Finding | None:
     """The turn was interrupted before it ended."""
     fault = message.fault
-    if fault is None or fault.name not in ABORTED:
+    if fault is None or fault.name not in ABORTS:
         return None
     after = ""
     if message.created is not None and message.completed is not None and message.completed >= message.created:
@@ -57,7 +59,7 @@ def aborted(message: Message, session: Session) -> Finding | None:
 def provider_error(message: Message, session: Session) -> Finding | None:
     """The endpoint failed."""
     fault = message.fault
-    if fault is None or fault.name in ABORTED | TOO_LONG:
+    if fault is None or fault.name in ABORTS | LIMITS:
         return None
     status = "" if fault.status is None else f" with HTTP status {fault.status}"
     words = f": “{one_line(fault.message, WORDS)}”" if fault.message.strip() else ""
@@ -78,10 +80,10 @@ def cut_off(message: Message, session: Session) -> Finding | None:
 
 
 def _limited(message: Message, session: Session) -> Finding | None:
-    if message.fault and message.fault.name in TOO_LONG:
+    if message.fault and message.fault.name in LIMITS:
         says = f"The answer was cut off at the output limit ({message.fault.name})."
         return state(message, "cut-off", says, [(session.native("fault.name"), message.fault.name)])
-    if message.finish in LENGTH:
+    if message.finish in LENGTHS:
         says = f'The answer was cut off at a length limit (finish "{message.finish}").'
         return state(message, "cut-off", says, [(session.native("finish"), message.finish)])
     return None
@@ -121,7 +123,7 @@ def unfinished(message: Message, session: Session) -> Finding | None:
 
 def empty_completion(message: Message, session: Session) -> Finding | None:
     """The answer has no text, no reasoning and no tool call, and ended normally."""
-    ended = message.finish not in (None, *LENGTH, "error", "content-filter") and not _dropped(message)
+    ended = message.finish not in (None, *LENGTHS, *NORMAL_ENDS_NOT) and not _dropped(message)
     if message.role != "assistant" or message.fault or not ended or not says_nothing(message):
         return None
     tokens = message.tokens.output if message.tokens else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from narrator.record import Record
 from narrator.session import Message
@@ -34,6 +34,7 @@ Kind: TypeAlias = Literal[
     "model-switch",
 ]
 """The closed list; adding one needs a documented reason."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Evidence(Record):

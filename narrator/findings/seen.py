@@ -7,8 +7,8 @@ does, never as observed, and only where a later model call is on record.
 from __future__ import annotations
 
 from narrator.findings.finding import NOTHING, Clause, Evidence
-from narrator.findings.neighbours import AHEAD, next_call
-from narrator.session import Message, Session, Skim, Text, ToolCall
+from narrator.findings.neighbours import AHEAD, ASSISTANT, next_call
+from narrator.session import Message, Session, Text, ToolCall
 
 CLEARED = "[Old tool result content cleared]"
 INTERRUPTED = "[Tool execution was interrupted]"
@@ -21,7 +21,7 @@ def applies(session: Session) -> bool:
     return session.about.format == "opencode" and not (session.about.version or "").startswith("0.")
 
 
-def request_after(session: Session, index: int) -> Skim | None:
+def request_after(session: Session, index: int) -> int | None:
     """The next recorded model call, if it is opencode that made it."""
     return next_call(session, index) if applies(session) else None
 
@@ -47,9 +47,9 @@ def seen_next(message: Message, session: Session) -> Clause:
     return _told(following, session, what)
 
 
-def _told(following: Skim, session: Session, what: str) -> Clause:
-    proof = Evidence(index=following.index, field=session.native("created"), value=following.created)
-    says = f"In the next request (the next recorded model call is message {following.index}) opencode {what}."
+def _told(following: int, session: Session, what: str) -> Clause:
+    proof = Evidence(index=following, field=session.native("created"), value=session.skims.created[following])
+    says = f"In the next request (the next recorded model call is message {following}) opencode {what}."
     return Clause(says, (proof,))
 
 
@@ -65,7 +65,11 @@ def call_seen_next(message: Message, session: Session) -> Clause:
 def request_seen_next(session: Session, index: int) -> Clause:
     """What a compaction request is to the model."""
     following = request_after(session, index)
-    return _told(following, session, f"shows it to the model as the question “{SO_FAR}”") if following else NOTHING
+    return (
+        _told(following, session, f"shows it to the model as the question “{SO_FAR}”")
+        if following is not None
+        else NOTHING
+    )
 
 
 def cleared_for(session: Session, index: int, since: int) -> bool:
@@ -73,8 +77,8 @@ def cleared_for(session: Session, index: int, since: int) -> bool:
 
     Looked for among the last messages: where none of them began later, hardly any other did.
     """
+    skims = session.skims
     last = range(len(session) - 1, max(index, len(session) - 1 - AHEAD), -1)
     return applies(session) and any(
-        skim.role == "assistant" and skim.sent and skim.created is not None and skim.created >= since
-        for skim in (session.skims[index] for index in last)
+        skims.roles[place] == ASSISTANT and skims.sent[place] > 0 and skims.created[place] >= since for place in last
     )

@@ -31,14 +31,17 @@ _ENDED: dict[Kind, str] = {
 }
 
 
+def nudges(message: Message) -> bool:
+    """Whether it is a user's turn of at most three words, all of them go-on words."""
+    words = re.findall(r"[\w']+", typed_text(message).lower()) if message.role == "user" else []
+    if not 0 < len(words) <= 3 or not NUDGE_WORDS.issuperset(words):
+        return False
+    return not set(words) <= set(_FILLERS) or {"do", "it"} <= set(words)
+
+
 def user_nudge(message: Message, session: Session) -> Finding | None:
     """A user turn of at most three words, all of them go-on words."""
-    if message.role != "user":
-        return None
-    words = re.findall(r"[\w']+", typed_text(message).lower())
-    if not 0 < len(words) <= 3 or not NUDGE_WORDS.issuperset(words):
-        return None
-    if set(words) <= set(_FILLERS) and not {"do", "it"} <= set(words):
+    if not nudges(message):
         return None
     text = next(block for block in message.blocks if isinstance(block, Text) and not block.synthetic)
     says = f"The user's whole text is “{one_line(typed_text(message))}”: nothing but go-on words, no instruction."
@@ -52,11 +55,11 @@ def _answer_to(message: Message, session: Session) -> Clause:
     before = answer_before(session, message.index)
     if before is None:
         return NOTHING
-    answer = session.message(before.index)
+    answer = session.message(before)
     ended = next((found for rule in ENDING_RULES if (found := rule(answer, session))), None)
     if ended is None:
         return NOTHING
-    return Clause(f"The answer before it, message {before.index}, {_ENDED[ended.kind]}.", ended.evidence[:1])
+    return Clause(f"The answer before it, message {before}, {_ENDED[ended.kind]}.", ended.evidence[:1])
 
 
 TURN_RULES = (user_nudge,)
