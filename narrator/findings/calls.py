@@ -12,6 +12,8 @@ from narrator.session import Marker, Message, Session, ToolCall
 from narrator.traits import NO_OUTPUT, delegates
 
 _SHELLS = {"bash", "shell", "powershell"}
+_MOST_PROVED = MOST_EVIDENCE - 1
+"""Calls whose own field is in the evidence, where their state stands beside it."""
 _NAME, _MOST_NAMED = 60, 4
 """Characters of a recorded name, and names or codes listed, in a sentence; the full count is always said."""
 
@@ -104,7 +106,7 @@ def tool_error(message: Message, session: Session) -> Finding | None:
     reason = one_line(calls[0].error or "no reason recorded", WORDS)
     first = "" if len(calls) == 1 else " the first with"
     says = f"{_subject(calls)} failed:{first} “{reason}”."
-    fields = [(calls[0], "status", "error"), *((call, "error", call.error) for call in calls)]
+    fields = [*((call, "error", call.error) for call in calls[:_MOST_PROVED]), (calls[0], "status", "error")]
     return _report(message, session, "tool-error", says, fields)
 
 
@@ -160,7 +162,7 @@ def command_failed(message: Message, session: Session) -> Finding | None:
         says = (
             f"{len(calls)} commands ended with exit codes {codes}, although their tool calls are recorded as completed."
         )
-    fields = [(calls[0], "status", "completed"), *((call, "exit", call.exit) for call in calls)]
+    fields = [*((call, "exit", call.exit) for call in calls[:_MOST_PROVED]), (calls[0], "status", "completed")]
     found = _report(message, session, "command-failed", says, fields)
     call, earlier = max(
         ((c, _failed_before(c, message, session)) for c in calls[:_MOST_NAMED]), key=lambda s: len(s[1])
@@ -232,7 +234,7 @@ def empty_output(message: Message, session: Session) -> Finding | None:
     if not calls:
         return None
     says = f"{_subject(calls)} completed and returned no output."
-    fields = [(calls[0], "status", "completed"), *((call, "output", call.output) for call in calls)]
+    fields = [*((call, "output", call.output) for call in calls[:_MOST_PROVED]), (calls[0], "status", "completed")]
     return _report(message, session, "empty-output", says, fields)
 
 
