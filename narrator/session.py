@@ -148,6 +148,8 @@ class Message(Struct, frozen=True, kw_only=True):
     """Why the model stopped, in the provider's word."""
     fault: Fault | None = None
     tokens: Tokens | None = None
+    cost: float | None = None
+    """Dollars, as the agent reckoned them."""
     model: str | None = None
     agent: str | None = None
     summary: bool = False
