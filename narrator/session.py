@@ -222,6 +222,14 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
     )
 
 
+def without_results(message: Message) -> Message:
+    """`message` without what its calls returned, which is most of a recording: no `output`, no `error`."""
+    blocks = tuple(
+        replace(block, output=None, error=None) if isinstance(block, ToolCall) else block for block in message.blocks
+    )
+    return replace(message, blocks=blocks)
+
+
 class Session:
     """A recorded session; message k is decoded when it is asked for, and only then."""
 
@@ -236,11 +244,14 @@ class Session:
         fields: Mapping[str, str] | None = None,
         notices: tuple[str, ...] = (),
         redacted: Callable[[], dict[str, int]] = dict,
+        peek: Callable[[int], Message] | None = None,
     ) -> None:
         self.about = about
         self._count = count
         self.message: Callable[[int], Message] = lru_cache(maxsize=1024)(read)
         """Message k, `0 <= k < len(session)`."""
+        self.peek: Callable[[int], Message] = peek or self.message
+        """Message k as `without_results` leaves it, not kept in memory: for a look at every message of a session."""
         self._skim = skim
         self._document = document
         self._fields = dict(fields or {})

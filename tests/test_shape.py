@@ -26,6 +26,7 @@ LAYERS = (
         "formats",
         "findings",
         "passages",
+        "gist",
         "excerpt",
         "outline",
         "window",
