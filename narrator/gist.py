@@ -20,7 +20,7 @@ GIST = 100
 """Characters of a gist where no terminal sets its width."""
 _LOOK = 4_000
 """Characters of a text in which its first sentence is looked for."""
-_MOST, _SENTENCE, _NAME = 400, 24, 40
+_MOST, _SENTENCE, _NAME = 400, 15, 40
 """Characters of words that are kept, that a sentence has at least (“Good.” says nothing alone), of a tool's name."""
 _END = re.compile(r"(?<!\s\d)(?<!\s\d\d)[.!?…][\"')\]”’*_`]*(?=\s+[^\sa-z(])|[。！？][」』”’]?|(?<!\n)(?=\n[ \t]*\n)")
 """Where a sentence ends: not before a small letter (`e.g. this`), nor behind the number of a list's item."""
