@@ -222,12 +222,16 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
     )
 
 
-def without_results(message: Message) -> Message:
-    """`message` without what its calls returned, which is most of a recording: no `output`, no `error`."""
-    blocks = tuple(
+def essence(message: Message) -> Message:
+    """`message` with no more in its blocks than what it does: its texts; if they are blank, all but what calls returned.
+
+    What calls returned, and what was thought before it was said, is most of a recording.
+    """
+    texts = tuple(block for block in message.blocks if isinstance(block, Text) and block.text.strip())
+    others = (
         replace(block, output=None, error=None) if isinstance(block, ToolCall) else block for block in message.blocks
     )
-    return replace(message, blocks=blocks)
+    return replace(message, blocks=texts or tuple(others))
 
 
 class Session:
@@ -251,7 +255,7 @@ class Session:
         self.message: Callable[[int], Message] = lru_cache(maxsize=1024)(read)
         """Message k, `0 <= k < len(session)`."""
         self.peek: Callable[[int], Message] = peek or self.message
-        """Message k as `without_results` leaves it, not kept in memory: for a look at every message of a session."""
+        """Message k as `essence` leaves it, not kept in memory: for a look at every message of a session."""
         self._skim = skim
         self._document = document
         self._fields = dict(fields or {})

@@ -13,7 +13,7 @@ from recordings import BEGIN, EXAMPLE, assistant, export, reasoning, text, tool,
 from narrator.findings import diagnose
 from narrator.formats import open_session
 from narrator.gist import GIST, Gist, take_gist
-from narrator.session import Message, Text, ToolCall, without_results
+from narrator.session import Message, Text, ToolCall, essence
 
 ABORTED = {"name": "MessageAbortedError", "data": {"message": "The operation was aborted."}}
 OVERLOADED = {"name": "APIError", "data": {"message": "overloaded", "statusCode": 529}}
@@ -249,6 +249,25 @@ def test_a_gist_does_not_read_all_of_a_long_text(tmp_path: Path) -> None:
     assert len(heads) <= GIST
 
 
+@pytest.mark.parametrize(
+    ("parts", "kept"),
+    [
+        pytest.param([reasoning("a"), text("b"), tool(output="long")], ["Text"], id="a text"),
+        pytest.param([text("b"), text("c"), tool()], ["Text", "Text"], id="two texts"),
+        pytest.param([reasoning("a"), text(" "), tool()], ["Reasoning", "Text", "ToolCall"], id="a blank text"),
+        pytest.param([reasoning("a")], ["Reasoning"], id="thoughts"),
+        pytest.param([], [], id="nothing"),
+    ],
+)
+def test_a_look_keeps_what_a_message_says_first(parts: list[dict[str, Any]], kept: list[str], tmp_path: Path) -> None:
+    session = opened(tmp_path, export(user("Go"), assistant(*parts)))
+    assert [type(block).__name__ for block in session.peek(1).blocks] == kept
+    whole = session.message(1)
+    assert session.peek(1) == essence(whole)
+    kinds = [finding.kind for finding in diagnose(session, 1)]
+    assert take_gist(session.peek(1), kinds) == take_gist(whole, kinds)
+
+
 def test_a_look_leaves_out_what_calls_returned_and_cleans_the_rest(tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     session = opened(
@@ -258,7 +277,7 @@ def test_a_look_leaves_out_what_calls_returned_and_cleans_the_rest(tmp_path: Pat
             assistant(tool(input={"command": f"echo {secret}"}, output="long"), tool(status="error", error="no")),
         ),
     )
-    assert session.peek(1) == without_results(session.message(1))
+    assert session.peek(1) == essence(session.message(1))
     calls = [block for block in session.peek(1).blocks if isinstance(block, ToolCall)]
     assert [(call.output, call.error) for call in calls] == [(None, None)] * 2
     assert session.peek(0) == session.message(0)

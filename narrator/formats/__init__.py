@@ -18,7 +18,7 @@ from narrator.document import Document, find_document, keys_of, listed, name_oth
 from narrator.errors import SessionError
 from narrator.redact import Redactor
 from narrator.sanitize import plain
-from narrator.session import About, Message, Session, Skim, map_text, without_results
+from narrator.session import About, Message, Session, Skim, essence, map_text
 from narrator.source import read_source
 
 _WORD = 64
@@ -107,7 +107,7 @@ def _clean(document: Document, found: Format, *, redact: bool) -> Session:
         fields=found.fields,
         notices=tuple(clean(notice) for notice in recording.notices),
         redacted=(lambda: dict(redactor.counts)) if redactor else dict,
-        peek=lambda index: map_text(without_results(recording.read(index)), clean, clean_input),
+        peek=lambda index: map_text(essence(recording.read(index)), clean, clean_input),
     )
 
 
