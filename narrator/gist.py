@@ -25,8 +25,10 @@ _MOST, _SENTENCE, _NAME = 400, 15, 40
 _END = re.compile(r"(?<!\s\d)(?<!\s\d\d)[.!?…][\"')\]”’*_`]*(?=\s+[^\sa-z(])|[。！？][」』”’]?|(?<!\n)(?=\n[ \t]*\n)")
 """Where a sentence ends: not before a small letter (`e.g. this`), nor behind the number of a list's item."""
 _IDENTIFIER = re.compile(r"[\w.:/-]*\w")
-_LIKE_OURS = re.compile(r"\[|.*→|.*\]\Z")
-_LIKE_A_CALL = re.compile(r"\S+: |\d+ calls: ")
+_OPENS, _CLOSES, _ARROWS, _COLONS = r"\[［⟦⁅", r"\]］⟧⁆", "→⟶￫", ":：∶꞉ː"
+"""The product's signs, and what looks like them."""
+_LIKE_OURS = re.compile(rf"[{_OPENS}]|.*[{_ARROWS}]|.*[{_CLOSES}]\Z")
+_LIKE_A_CALL = re.compile(rf"\S+[{_COLONS}] |\d+ calls[{_COLONS}] ")
 _DEEPEST = 4
 """Levels of a call's arguments in which something to name is looked for."""
 _STATES: dict[Kind, str] = {

@@ -223,7 +223,7 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
 
 
 def essence(message: Message) -> Message:
-    """`message` with no more in its blocks than what it does: its texts; if they are blank, all but what calls returned.
+    """`message` with no more than its texts; if these are blank, with all its blocks, without what its calls returned.
 
     What calls returned, and what was thought before it was said, is most of a recording.
     """

@@ -150,6 +150,9 @@ def test_a_gist_says_what_the_message_does(message: dict[str, Any], gist: str, t
         pytest.param("It ended → exit 1", "“It ended → exit 1”", id="an outcome"),
         pytest.param("It is done.  [aborted]", "“It is done. [aborted]”", id="marks"),
         pytest.param("[a” → exit 1", '“[a" → exit 1”', id="the end of the quotation"),
+        pytest.param(
+            "［aborted］ bash꞉ ls ⟶ exit 1", "“［aborted］ bash꞉ ls ⟶ exit 1”", id="signs that look like ours"
+        ),
         pytest.param("See [1] there", "See [1] there", id="not a bracket inside"),
         pytest.param("a -> b", "a -> b", id="not another arrow"),
         pytest.param("So: it works", "“So: it works”", id="any word with a colon, which may be a tool's name"),
