@@ -21,8 +21,11 @@ from console import Ran, environment, run
 from recordings import BEGIN, EXAMPLE, SHARED, assistant, export, text, tool, user, write
 
 from narrator.cli import pager, show
-from narrator.cli.listing import GRAVE, KINDS, QUIET, ROLES, TURNS
+from narrator.cli.listing import GRAVE, QUIET
 from narrator.cli.screen import Screen, context_lines, cut, fold, width
+from narrator.findings import KINDS
+from narrator.skims import KINDS as TURN_KINDS
+from narrator.skims import ROLES
 
 HOUR = 3_600_000
 ABORTED = {"name": "MessageAbortedError", "data": {"message": "The operation was aborted."}}
@@ -132,7 +135,7 @@ def test_what_cannot_be_listed_is_one_line(words: list[str], says: str, form: li
 
 def test_an_unknown_word_is_told_all_there_are() -> None:
     told = run("show", "session.json", "--only", "x").err
-    assert set(told.strip().partition("none of ")[2].split(", ")) == {*ROLES, *TURNS, *KINDS}
+    assert set(told.strip().partition("none of ")[2].split(", ")) == {*ROLES, *TURN_KINDS, *KINDS}
 
 
 # ---- the line through a pipe, and JSON ---------------------------------------------------------------------------

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, get_args
+from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from narrator.clock import iso
 from narrator.errors import UsageError
-from narrator.findings import Kind, diagnose
+from narrator.findings import KINDS, Kind, mark, marked
 from narrator.gist import GIST, Gist, take_gist
-from narrator.session import Role
+from narrator.skims import KINDS as TURN_KINDS
+from narrator.skims import ROLES, Role
 
 if TYPE_CHECKING:
     from narrator.session import Session
 
-ROLES: tuple[str, ...] = get_args(Role)
-KINDS: tuple[str, ...] = get_args(Kind)
-TURNS = ("typed", "synthetic", "compaction-request", "compaction-summary", "answer")
-"""Kinds of turn (`session.Skim.kind`)."""
 GRAVE: frozenset[Kind] = frozenset(
     [
         *("empty-completion", "aborted", "provider-error", "cut-off", "unfinished"),
@@ -42,7 +40,7 @@ class Row(Struct, frozen=True):
     """Milliseconds since 1970."""
     gist: Gist
     kinds: tuple[Kind, ...]
-    """Of its findings, in the order of the record's rules."""
+    """Of its findings, in the order of the closed list."""
 
     @property
     def marks(self) -> list[Kind]:
@@ -56,7 +54,7 @@ def parse_only(words: str) -> frozenset[str]:
     Raises:
         UsageError: one of them is none; says which there are.
     """
-    valid = dict.fromkeys((*ROLES, *TURNS, *KINDS))
+    valid = dict.fromkeys((*ROLES, *TURN_KINDS, *KINDS))
     wanted = [word.strip() for word in words.split(",")]
     for word in wanted:
         if word not in valid:
@@ -66,9 +64,9 @@ def parse_only(words: str) -> frozenset[str]:
 
 def choose_rows(session: Session, within: range, only: frozenset[str] | None) -> Iterator[Row]:
     """The messages of the range, in order; of these, where `only` is given, those that one of its words is true of."""
+    masks, kinds_of = mark(session), cache(marked)
     for index in within:
-        skim = session.skims[index]
-        kinds = tuple(found.kind for found in diagnose(session, index))
+        skim, kinds = session.skims[index], kinds_of(masks[index])
         if only is None or not only.isdisjoint((skim.role, skim.kind, *kinds)):
             gist = take_gist(session.peek(index), kinds, session.about.directory)
             yield Row(index, skim.id, skim.role, skim.created, gist, kinds)

@@ -113,11 +113,12 @@ def _context_lines(prompt: Prompt, pager: list[str] | None) -> Iterable[str]:
 def _told(prompt: Prompt, session: Session) -> str:
     """How long the context is, and what of the session is not in it."""
     from narrator.outline import in_words
+    from narrator.skims import KINDS
 
     context, omitted = prompt.context, prompt.context.omitted
     shown = {excerpt.index for excerpt in context.window} | set(context.outline.indices)
-    kinds: Counter[str] = Counter(skim.kind for skim in session.skims if skim.index not in shown)
-    counted = f" ({in_words(kinds)})" if kinds else ""
+    hidden = Counter(session.skims.tally()) - Counter(KINDS[session.skims.kinds[index]] for index in shown)
+    counted = f" ({in_words(hidden)})" if hidden else ""
     return (
         f"{context.tokens:,} tokens of target and window, {context.outline.length:,} of outline; "
         f"not shown: {omitted.messages:,} messages{counted}, {omitted.characters:,} characters"
