@@ -40,6 +40,7 @@ LAYERS = (
         "formats",
         "findings",
         "passages",
+        "gist",
         "excerpt",
         "outline",
         "window",

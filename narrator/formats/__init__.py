@@ -21,7 +21,7 @@ from narrator.document import Document, find_document, keys_of, listed, name_oth
 from narrator.errors import SessionError
 from narrator.formats._clean import Cleaner
 from narrator.kept import SALT, Kept, keep, keep_traits, recall, recall_traits
-from narrator.session import About, Message, Reader, Session
+from narrator.session import About, Message, Reader, Session, essence
 from narrator.shelf import Shelf, open_shelf
 from narrator.skims import Columns, Skims
 from narrator.source import Source, read_source
@@ -106,6 +106,7 @@ def _open_blocks(source: Source, shelf: Shelf, found: Format, *, redact: bool) -
         Reader(
             messages=len(blocks),
             message=clean.reader(recording.read),
+            peek=clean.reader(lambda index: essence(recording.read(index))),
             length=lambda index: len(memoryview(blocks.message(index))),
             skims=lambda: Skims(kept.columns, kept.parents, clean),
             traits=lambda: recall_traits(shelf) or keep_traits(shelf, recording.traits()),
@@ -142,6 +143,7 @@ def _open_whole(document: Document, found: Format, *, redact: bool) -> Session:
         Reader(
             messages=len(messages),
             message=clean.reader(recording.read),
+            peek=clean.reader(lambda index: essence(recording.read(index))),
             length=lambda index: len(memoryview(messages[index])),
             skims=skims,
             traits=recording.traits,
