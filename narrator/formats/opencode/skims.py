@@ -9,117 +9,25 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Annotated, TypeAlias
 from zlib import crc32
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw
 
-from narrator.formats._lenient import SANE
 from narrator.formats.opencode.messages import ABORTED, SHELLS, joined, read_message
+from narrator.formats.opencode.shapes import Info, Line, Loose, Part, State, Todo
 from narrator.session import Marker, Message, Text, ToolCall
-from narrator.skims import COMMIT, FAILED, KINDS, LIST, LIST_DONE, NONE, OK, OPEN, ROLES, Columns, Role, Skim, TurnKind
+from narrator.skims import COMMIT, FAILED, KINDS, LIST, LIST_DONE, OK, OPEN, ROLES, Columns, Role, Skim, TurnKind
 
-_Sane: TypeAlias = Annotated[int, Meta(gt=-SANE, lt=SANE)]
-"""As `as_int` takes it; another number is none, and read the slow way."""
-_ABSENT = Raw(b"")
-
-
-# The wire's shapes are made by the ten thousand and hold no cycle, hence `gc=False`.
-class _Time(Struct, frozen=True, gc=False):
-    created: _Sane = NONE
-    completed: _Sane = NONE
-
-
-class _Model(Struct, frozen=True, gc=False):
-    providerID: str | None = None  # noqa: N815  # opencode's name
-    modelID: str | None = None  # noqa: N815
-
-
-class _Cache(Struct, frozen=True, gc=False):
-    read: _Sane = 0
-    write: _Sane = 0
-
-
-class _Tokens(Struct, frozen=True, gc=False):
-    input: _Sane = 0
-    cache: _Cache = _Cache()
-
-
-_NO_TOKENS = _Tokens(input=NONE)
-
-
-class _Error(Struct, gc=False):
-    name: str = ""
-
-
-class _Info(Struct, gc=False):
-    id: str = ""
-    role: Role = "assistant"
-    time: _Time = _Time()
-    parentID: str | None = None  # noqa: N815
-    providerID: str | None = None  # noqa: N815
-    modelID: str | None = None  # noqa: N815
-    model: _Model | None = None
-    summary: bool | dict[str, Raw] | None = None
-    finish: str | None = None
-    error: _Error | None = None
-    tokens: _Tokens = _NO_TOKENS
-
-
-class _Input(Struct, gc=False):
-    command: Raw = _ABSENT
-    filePath: Raw = _ABSENT  # noqa: N815
-    todos: Raw = _ABSENT
-
-
-class _Meta(Struct, gc=False):
-    exit: _Sane | None = 0
-    """Null for a command that was stopped; a tool that runs no command has none."""
-
-
-class _State(Struct, gc=False):
-    status: str = ""
-    input: _Input | None = None
-    error: Raw = _ABSENT
-    metadata: _Meta | None = None
-
-
-class _Part(Struct, gc=False):
-    type: str
-    text: Raw = _ABSENT
-    synthetic: bool | None = None
-    reason: str | None = None
-    tool: str | None = None
-    state: _State | None = None
-
-    @property
-    def is_text(self) -> bool:
-        return self.type == "text" and bytes(self.text)[:1] == b'"'
-
-
-class _Line(Struct, gc=False):
-    info: _Info
-    parts: list[_Part] = []
-
-
-class _Loose(Struct, gc=False):
-    parts: list[Raw] = []
-
-
-class _Todo(Struct, gc=False):
-    status: str = ""
-
-
-_BLOCK: msgspec.json.Decoder[list[_Line]] = msgspec.json.Decoder(list[_Line])
+_BLOCK: msgspec.json.Decoder[list[Line]] = msgspec.json.Decoder(list[Line])
 _RAWS: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
-_LINE: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(_Line)
-_LOOSE: msgspec.json.Decoder[_Loose] = msgspec.json.Decoder(_Loose)
-_PART: msgspec.json.Decoder[_Part] = msgspec.json.Decoder(_Part)
-_TODOS: msgspec.json.Decoder[list[_Todo]] = msgspec.json.Decoder(list[_Todo])
+_LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+_LOOSE: msgspec.json.Decoder[Loose] = msgspec.json.Decoder(Loose)
+_PART: msgspec.json.Decoder[Part] = msgspec.json.Decoder(Part)
+_TODOS: msgspec.json.Decoder[list[Todo]] = msgspec.json.Decoder(list[Todo])
 _NO_TEXTS = frozenset({b"null", b'""', b"{}", b"[]"})
 _COMMITS = b"git commit"
-_NO_STATE = _State()
+_NO_STATE = State()
 _ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
 _ASSISTANT = _ROLE_CODES["assistant"]
@@ -161,7 +69,7 @@ def take_message(raw: Raw, columns: Columns) -> None:
         _extend([line], columns)
 
 
-def _extend(lines: Sequence[_Line], columns: Columns) -> None:
+def _extend(lines: Sequence[Line], columns: Columns) -> None:
     """Append lines, a column at a time: one step for each of ten thousand messages costs as much as reading them."""
     infos = [line.info for line in lines]
     begin = len(columns.kinds)
@@ -184,7 +92,7 @@ def _extend(lines: Sequence[_Line], columns: Columns) -> None:
     _extend_calls(lines, columns)
 
 
-def _correct(place: int, line: _Line, columns: Columns) -> None:
+def _correct(place: int, line: Line, columns: Columns) -> None:
     """What holds for a message that is no answer with a normal end: all of its columns that depend on that."""
     info = line.info
     columns.roles[place] = _ROLE_CODES[info.role]
@@ -196,8 +104,8 @@ def _correct(place: int, line: _Line, columns: Columns) -> None:
         columns.models[place] = columns.words[joined(own.providerID, own.modelID)]
 
 
-def _extend_calls(lines: Sequence[_Line], columns: Columns) -> None:
-    calls: list[_Part] = []
+def _extend_calls(lines: Sequence[Line], columns: Columns) -> None:
+    calls: list[Part] = []
     for line in lines:
         of_line = [part for part in line.parts if part.type == "tool"]
         columns.calls.append(len(of_line))
@@ -220,7 +128,7 @@ def _extend_calls(lines: Sequence[_Line], columns: Columns) -> None:
             columns.steps[place] = _list(states[place - len(columns.steps)])
 
 
-def _outcome(call: _Part, state: _State) -> int:
+def _outcome(call: Part, state: State) -> int:
     if state.status == "completed":
         exit_ = state.metadata.exit if state.metadata else 0
         if exit_ or call.tool == "invalid":
@@ -229,16 +137,16 @@ def _outcome(call: _Part, state: _State) -> int:
     return FAILED if state.status == "error" and bytes(state.error) != _ABORTED else OPEN
 
 
-def _list(state: _State) -> int:
+def _list(state: State) -> int:
     return LIST | (LIST_DONE if state.input and _all_done(state.input.todos) else 0)
 
 
-def _end(line: _Line) -> str | None:
+def _end(line: Line) -> str | None:
     error = line.info.error
     return (error.name or "error") if error else line.info.finish or _last_reason(line.parts)
 
 
-def _last_reason(parts: Sequence[_Part]) -> str | None:
+def _last_reason(parts: Sequence[Part]) -> str | None:
     """Why the last step ended, as versions before 1.0 tell it and no other place does."""
     steps = [part.reason for part in parts if part.type == "step-finish"]
     return steps[-1] if steps else None
@@ -252,7 +160,7 @@ def _all_done(todos: Raw) -> bool:
     return bool(states) and all(state in ("completed", "cancelled") for state in states)
 
 
-def _said(parts: Sequence[_Part]) -> int:
+def _said(parts: Sequence[Part]) -> int:
     """Bytes of what was typed, without the quotes."""
     return sum(len(bytes(part.text)) - 2 for part in parts if part.is_text and part.synthetic is not True)
 
@@ -292,11 +200,11 @@ def _call_whole(call: ToolCall, parts: Sequence[Raw]) -> tuple[int, int, int]:
         done = call.status == "completed" and not call.exit and not call.invalid
         return 0, OK if done else FAILED if call.status == "error" or call.exit else OPEN, 0
     alone = Columns()
-    _extend_calls([_Line(info=_Info(), parts=[part])], alone)
+    _extend_calls([Line(info=Info(), parts=[part])], alone)
     return alone.subjects[0], alone.outcomes[0], alone.steps[0]
 
 
-def _kind(role: Role, summary: bool, types: Sequence[str], parts: Sequence[_Part | Text]) -> TurnKind:
+def _kind(role: Role, summary: bool, types: Sequence[str], parts: Sequence[Part | Text]) -> TurnKind:
     """What sort of turn it is; a text without text counts for nothing, here as in `read_message`."""
     if role == "assistant":
         return "compaction-summary" if summary else "answer"
