@@ -25,6 +25,7 @@ LAYERS = (
     *(
         "formats",
         "findings",
+        "targets",
         "passages",
         "excerpt",
         "outline",

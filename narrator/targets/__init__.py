@@ -36,14 +36,14 @@ class Target(Record):
 
 
 def find_targets(
-    session: Session, limit: int = LIMIT, kinds: Collection[Kind] = (), weights: Weights | None = None
+    session: Session, limit: int = LIMIT, kinds: Collection[Kind] | None = None, weights: Weights | None = None
 ) -> tuple[Target, ...]:
     """At most `limit` messages, best first; with `kinds`, only messages that have a finding of one of them."""
     columns = take_columns(session)
     found = survey(columns)
     stock = take_stock(found)
-    wanted = bits(*kinds) if kinds else 0
-    indices = [i for i, mask in enumerate(columns.marks) if mask & wanted] if kinds else range(len(columns.marks))
+    wanted = bits(*kinds or ())
+    indices = [i for i, mask in enumerate(columns.marks) if kinds is None or mask & wanted]
     given = Weights() if weights is None else weights
     chosen = choose([parts.weighed(given) for parts in found.parts], stock.sorts, indices, limit)
     return tuple(

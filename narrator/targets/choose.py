@@ -13,7 +13,9 @@ NEARBY = 0.8
 """What a message keeps of its score for each one listed before it from the `REACH` messages on either side."""
 
 
-def choose(scores: Sequence[float], sorts: Sequence[str], indices: Iterable[int], limit: int) -> list[tuple[int, float]]:
+def choose(
+    scores: Sequence[float], sorts: Sequence[str], indices: Iterable[int], limit: int
+) -> list[tuple[int, float]]:
     """At most `limit` of `indices`, each with what its score is worth at its place in the list; ties by index.
 
     The n-th message of a sort counts for a n-th of its score. What is listed only takes away from the others, so that

@@ -1,4 +1,4 @@
-"""What the score reads of a session: a few columns with an entry a message, and nothing decoded but the user's turns."""
+"""What the score reads of a session: a few columns, and no message decoded but the user's turns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Columns(NamedTuple):
     marks: Sequence[int]
     """The kinds of its findings, as `BIT` has them."""
     called: bytearray
-    """1 where it holds a tool call; so are `failed`, where a call failed, and `worked`, where all that ended did not."""
+    """1 where it holds a tool call; so are `failed`, where one failed, and `worked`, where none of those that ended did."""
     failed: bytearray
     worked: bytearray
     lists: Sequence[int]

@@ -10,7 +10,6 @@ from narrator.clock import span
 from narrator.findings import Kind
 from narrator.sanitize import one_line
 from narrator.session import Message, Session, Text, ToolCall
-from narrator.targets.columns import BIT
 from narrator.targets.score import Survey, count_kinds, main_kind
 from narrator.targets.trouble import REACH, Detour, cuts
 from narrator.targets.turning import Turning
@@ -156,13 +155,13 @@ def _before(stock: Stock, index: int) -> str:
 
 def _near(stock: Stock, index: int) -> str:
     point = stock.found.near[index]
-    if point is None or (point.index == index and point.turning not in ("set-off", "after-setback")):
+    if point is None or (point.place == index and point.turning not in ("set-off", "after-setback")):
         return ""
-    if point.index == index:
+    if point.place == index:
         return "the first of its detour" if point.turning == "set-off" else f"message {index - 1} was a setback"
-    where = point.index - index
+    where = point.place - index
     side = "later" if where > 0 else "earlier"
-    return f"{_THERE[point.turning]} {_counted(abs(where), 'message')} {side} (message {point.index})"
+    return f"{_THERE[point.turning]} {_counted(abs(where), 'message')} {side} (message {point.place})"
 
 
 def _rare(stock: Stock, index: int) -> str:

@@ -71,6 +71,7 @@ def survey(columns: Columns) -> Survey:
     rare = [rarity[mask & minor] for mask in columns.marks]
     for index in trouble.spared:
         cost[index] = rare[index] = 0.0
+        felt[index], turned[index] = felt[index] / 2, turned[index] / 2
     return Survey(columns, trouble, turnings, near, list(map(Parts, cost, felt, turned, rare)))
 
 

@@ -16,6 +16,8 @@ REACH = 30
 """Messages after a setback in which it is still felt, less with each."""
 _LATELY = 3
 """Messages before a go-on word in which something went wrong that it may be about."""
+_IN_A_ROW = 10
+"""Turns that failed one after the other and are looked past for the one that went on."""
 POINTS = 1000
 """A surprise of 1 in whole points; sums of whole numbers are the same on every machine."""
 _TURN_FAILED = bits("aborted", "empty-completion", "reasoning-only", "provider-error", "cut-off", "unfinished")
@@ -70,9 +72,9 @@ def find_trouble(columns: Columns) -> Trouble:
 def _broken_in(columns: Columns) -> Iterator[int]:
     """The message before holds a tool call, so the model was to be asked again; it was not stopped either."""
     for index in columns.words:
-        if index and columns.called[index - 1] and columns.kinds[index - 1] == "answer":
-            if not columns.marks[index] & _NUDGE and not columns.marks[index - 1] & _TURN_FAILED:
-                yield index
+        running = index > 0 and columns.called[index - 1] and not columns.marks[index - 1] & _TURN_FAILED
+        if running and not columns.marks[index] & _NUDGE:
+            yield index
 
 
 def _suspects(columns: Columns, broke_in: frozenset[int]) -> list[int]:
@@ -92,8 +94,10 @@ def _setback(columns: Columns, index: int, broke_in: frozenset[int]) -> SetbackK
 
 def _passed_over(columns: Columns, index: int) -> bool:
     """Whether a turn that failed cost nothing: the same one went on at once, or had ended before."""
-    before, after = index - 1, index + 1
-    if after < len(columns.kinds) and _same_turn(columns, index, after) and not columns.failed[after]:
+    before, after, total = index - 1, index + 1, len(columns.kinds)
+    while after < min(total, index + _IN_A_ROW) and columns.marks[after] & _TURN_FAILED:
+        after += 1
+    if after < total and _same_turn(columns, index, after):
         return True
     return before >= 0 and _same_turn(columns, index, before) and not columns.called[before]
 

@@ -28,8 +28,8 @@ class Point(NamedTuple):
     """The turning point that is felt most at a message."""
 
     points: int
-    index: int
-    """Where it is."""
+    place: int
+    """The message at which it is."""
     turning: Turning
 
 
