@@ -59,12 +59,17 @@ def _kinds(given: str) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind in names)
 
 
+def _columns() -> int | None:
+    """Width of the terminal; None for a pipe or a file, which get whole lines."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def _print(session: Session, found: tuple[Target, ...]) -> None:
     """A line a message for a pipe; on a terminal the sentence stands below, wrapped to its width."""
     from narrator.clock import iso
 
     rank, width = len(str(len(found))), len(str(len(session) - 1))
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    columns = _columns()
     for place, target in enumerate(found, 1):
         clock = (iso(session.skims[target.index].created) or "no time").replace("T", " ").rstrip("Z")
         head = f"{place:>{rank}}  {target.index:>{width}}  {clock:<19}"

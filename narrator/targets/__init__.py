@@ -13,10 +13,10 @@ from narrator.record import Record
 from narrator.session import Session
 from narrator.targets.choose import choose
 from narrator.targets.columns import KINDS, bits, take_columns
-from narrator.targets.reason import give_reason, take_stock
-from narrator.targets.score import Weights, survey
+from narrator.targets.reason import give_reason
+from narrator.targets.score import EQUAL, Survey, Weights, survey
 
-__all__ = ["KINDS", "LIMIT", "Target", "Weights", "find_targets"]
+__all__ = ["KINDS", "LIMIT", "Survey", "Target", "Weights", "find_targets", "order", "survey", "take_columns"]
 
 LIMIT = 10
 """Messages that are listed unless more are asked for."""
@@ -35,24 +35,25 @@ class Target(Record):
     """One sentence: what it is, and what in the record makes it worth an essay."""
 
 
-def find_targets(
-    session: Session, limit: int = LIMIT, kinds: Collection[Kind] | None = None, weights: Weights | None = None
-) -> tuple[Target, ...]:
+def find_targets(session: Session, limit: int = LIMIT, kinds: Collection[Kind] | None = None) -> tuple[Target, ...]:
     """At most `limit` messages, best first; with `kinds`, only messages that have a finding of one of them."""
-    columns = take_columns(session)
-    found = survey(columns)
-    stock = take_stock(found)
-    wanted = bits(*kinds or ())
-    indices = [i for i, mask in enumerate(columns.marks) if kinds is None or mask & wanted]
-    given = Weights() if weights is None else weights
-    chosen = choose([parts.weighed(given) for parts in found.parts], stock.sorts, indices, limit)
+    found = survey(take_columns(session))
     return tuple(
         Target(
             index=index,
             id=session.skims[index].id,
             score=round(worth, 3),
-            kinds=tuple(kind for place, kind in enumerate(KINDS) if columns.marks[index] >> place & 1),
-            says=give_reason(session, stock, index),
+            kinds=tuple(kind for place, kind in enumerate(KINDS) if found.columns.marks[index] >> place & 1),
+            says=give_reason(session, found, index),
         )
-        for index, worth in chosen
+        for index, worth in order(found, limit, kinds)
     )
+
+
+def order(
+    found: Survey, limit: int, kinds: Collection[Kind] | None = None, weights: Weights = EQUAL
+) -> list[tuple[int, float]]:
+    """At most `limit` messages, best first, each with what it is worth at its place."""
+    wanted = bits(*kinds or ())
+    indices = [i for i, mask in enumerate(found.columns.marks) if kinds is None or mask & wanted]
+    return choose([parts.weighed(weights) for parts in found.parts], found.sorts, indices, limit)

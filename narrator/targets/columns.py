@@ -42,7 +42,7 @@ class Columns(NamedTuple):
     marks: Sequence[int]
     """The kinds of its findings, as `BIT` has them."""
     called: bytearray
-    """1 where it holds a tool call; so are `failed`, where one failed, and `worked`, where none of those that ended did."""
+    """1 where it holds a tool call; so are `failed`, where one failed, and `worked`, where all that ended did not."""
     failed: bytearray
     worked: bytearray
     lists: Sequence[int]

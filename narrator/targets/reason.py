@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from narrator.clock import span
 from narrator.findings import Kind
 from narrator.sanitize import one_line
 from narrator.session import Message, Session, Text, ToolCall
-from narrator.targets.score import Survey, count_kinds, main_kind
+from narrator.targets.score import Survey, main_kind
 from narrator.targets.trouble import REACH, Detour, cuts
 from narrator.targets.turning import Turning
 
@@ -47,67 +46,36 @@ _THERE: dict[Turning, str] = {
 }
 
 
-class Stock(NamedTuple):
-    """A survey, and what sentences need besides."""
-
-    found: Survey
-    counts: dict[Kind, int]
-    """Kind of finding → messages that have it."""
-    sorts: list[str]
-    """Message → what it is an example of: its rarest finding, else who speaks and at what turn of the work."""
-    setbacks: list[int]
-    """In order."""
-
-
-def take_stock(found: Survey) -> Stock:
-    """What every message is an example of."""
-    counts = count_kinds(found.columns)
-    named: dict[int, Kind | None] = {}
-    sorts = []
-    at = {turning: frozenset(places) for turning, places in found.turnings.items()}
-    stepped_in = at.get("broke-in", frozenset()) | at.get("corrected", frozenset())
-    succeeded = at.get("first-success", frozenset())
-    for index, (kind, mask) in enumerate(zip(found.columns.kinds, found.columns.marks, strict=True)):
-        if mask not in named:
-            named[mask] = main_kind(found.columns, index, counts)
-        if kind not in ("typed", "answer"):
-            sorts.append("harness")
-        else:
-            own = "step-in" if index in stepped_in else "first-success" if index in succeeded else kind
-            sorts.append(named[mask] or own)
-    return Stock(found, counts, sorts, list(found.trouble.setbacks))
-
-
-def give_reason(session: Session, stock: Stock, index: int) -> str:
+def give_reason(session: Session, found: Survey, index: int) -> str:
     """One sentence, at most `LONGEST` characters: what the message is, then what counts most, as far as it fits."""
-    said = _head(session, stock, index)
-    for clause in _clauses(stock, index):
+    said = _head(session, found, index)
+    for clause in _clauses(found, index):
         if len(said) + len(clause) + 3 <= LONGEST:
             said += f"; {clause}"
     return f"{said}."
 
 
-def _head(session: Session, stock: Stock, index: int) -> str:
-    message, columns = session.message(index), stock.found.columns
-    kind = main_kind(columns, index, stock.counts)
+def _head(session: Session, found: Survey, index: int) -> str:
+    message, columns = session.message(index), found.columns
+    kind = main_kind(columns.marks[index], found.counts)
     words = f"“{one_line(columns.words.get(index, ''), _QUOTED)}”"
     if kind is not None:
-        return _HEADS[kind] + _detail(stock, message, kind, words)
+        return _HEADS[kind] + _detail(found, message, kind, words)
     if index in columns.words:
-        early = index in stock.found.trouble.broke_in
+        early = index in found.trouble.broke_in
         return f"The user spoke before the turn was over: {words}" if early else f"The user's turn: {words}"
-    if stock.sorts[index] == "first-success":
+    if found.sorts[index] == "first-success":
         return "The first call that worked after repeated setbacks"
     if columns.kinds[index] == "synthetic":
         return "A message put in by the harness"
     said = next((block.text for block in message.blocks if isinstance(block, Text) and block.text.strip()), "")
     quoted = f": “{one_line(said, _QUOTED)}”" if said else f" with {_counted(_calls(message), 'tool call')}"
-    return f"{'A plan' if index in stock.found.turnings.get('plan', ()) else 'An answer'}{quoted}"
+    return f"{'A plan' if index in found.turnings.get('plan', ()) else 'An answer'}{quoted}"
 
 
-def _detail(stock: Stock, message: Message, kind: Kind, words: str) -> str:
+def _detail(found: Survey, message: Message, kind: Kind, words: str) -> str:
     """What the record says of this one, to stand after the head."""
-    columns, index = stock.found.columns, message.index
+    columns, index = found.columns, message.index
     begun, ended = message.created, message.completed
     exits = [call.exit for call in message.blocks if isinstance(call, ToolCall) and call.exit]
     if kind == "aborted" and begun is not None and ended is not None and ended >= begun:
@@ -121,54 +89,55 @@ def _detail(stock: Stock, message: Message, kind: Kind, words: str) -> str:
     return f" {words}" if kind == "user-nudge" else ""
 
 
-def _clauses(stock: Stock, index: int) -> Iterator[str]:
+def _clauses(found: Survey, index: int) -> Iterator[str]:
     """What made the score, the greatest part first; the rarity only multiplies it."""
-    parts = stock.found.parts[index]
+    parts = found.parts[index]
     told = [
-        (parts.cost, _detour(stock, index)),
-        (parts.trouble, _before(stock, index)),
-        (parts.turning, _near(stock, index)),
+        (parts.cost, _detour(found, index)),
+        (parts.trouble, _before(found, index)),
+        (parts.turning, _near(found, index)),
     ]
     weighty = [clause for part, clause in sorted(told, key=lambda entry: -entry[0]) if part and clause]
-    yield from [*weighty, _rare(stock, index)] if parts.rarity else weighty
+    yield from [*weighty, _rare(found, index)] if parts.rarity else weighty
 
 
-def _detour(stock: Stock, index: int) -> str:
-    detour = next((d for d in stock.found.trouble.detours if d.begin <= index < d.end), None)
-    run = next((run for run in stock.found.trouble.repeats if index in run), None)
+def _detour(found: Survey, index: int) -> str:
+    detour = next((d for d in found.trouble.detours if d.begin <= index < d.end), None)
+    run = next((run for run in found.trouble.repeats if index in run), None)
     if run and not (detour and detour.setbacks >= len(run)):
         detour = Detour(run[0], run[-1] + 1, len(run) - 1)
-    if detour is None:
+    if detour is None or detour.end - detour.begin == 1:
         return ""
     begin, end, count = detour
-    busy = stock.found.columns.busy
+    busy = found.columns.busy
     spent = f", {span(busy[end] - busy[begin])} of work" if busy[end] > busy[begin] else ""
     return f"in a detour from message {begin} to {end - 1}{spent}, with {_counted(count, 'setback')}"
 
 
-def _before(stock: Stock, index: int) -> str:
-    setbacks = stock.setbacks
+def _before(found: Survey, index: int) -> str:
+    setbacks = list(found.trouble.setbacks)
     last = bisect_left(setbacks, index)
     count = last - bisect_left(setbacks, index - REACH)
-    return f"{_counted(count, 'setback')} in the {REACH} messages before (the last is message {setbacks[last - 1]})"
+    where = f"(the last is message {setbacks[last - 1]})" if count else ""
+    return where and f"{_counted(count, 'setback')} in the {REACH} messages before {where}"
 
 
-def _near(stock: Stock, index: int) -> str:
-    point = stock.found.near[index]
-    if point is None or (point.place == index and point.turning not in ("set-off", "after-setback")):
+def _near(found: Survey, index: int) -> str:
+    point = found.near[index]
+    if point is None:
         return ""
-    if point.place == index:
-        return "the first of its detour" if point.turning == "set-off" else f"message {index - 1} was a setback"
+    if point.place == index:  # what it is itself has been said, but for the first of several setbacks
+        return "the first of its detour" if point.turning == "set-off" else ""
     where = point.place - index
     side = "later" if where > 0 else "earlier"
     return f"{_THERE[point.turning]} {_counted(abs(where), 'message')} {side} (message {point.place})"
 
 
-def _rare(stock: Stock, index: int) -> str:
-    kind = main_kind(stock.found.columns, index, stock.counts)
+def _rare(found: Survey, index: int) -> str:
+    kind = main_kind(found.columns.marks[index], found.counts)
     if kind is None:
         return ""
-    count, total = stock.counts[kind], len(stock.sorts)
+    count, total = found.counts[kind], len(found.sorts)
     return f"the only one of its kind in {total:,} messages" if count == 1 else f"one of {count:,} of its kind"
 
 

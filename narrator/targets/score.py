@@ -33,6 +33,9 @@ class Weights(NamedTuple):
     rarity: float = 1.0
 
 
+EQUAL = Weights()
+
+
 class Parts(NamedTuple):
     """What a score is made of, each from 0 to 1."""
 
@@ -56,6 +59,10 @@ class Survey(NamedTuple):
     near: list[Point | None]
     """Message → the turning point felt most there."""
     parts: list[Parts]
+    counts: dict[Kind, int]
+    """Kind of finding → messages that have it."""
+    sorts: list[str]
+    """Message → what it is an example of: its rarest finding, else who speaks and at what turn of the work."""
 
 
 def survey(columns: Columns) -> Survey:
@@ -72,7 +79,9 @@ def survey(columns: Columns) -> Survey:
     for index in trouble.spared:
         cost[index] = rare[index] = 0.0
         felt[index], turned[index] = felt[index] / 2, turned[index] / 2
-    return Survey(columns, trouble, turnings, near, list(map(Parts, cost, felt, turned, rare)))
+    parts = list(map(Parts, cost, felt, turned, rare))
+    counts = _count_kinds(columns)
+    return Survey(columns, trouble, turnings, near, parts, counts, _sorted(columns, turnings, counts))
 
 
 def _scaled(values: list[int]) -> list[float]:
@@ -111,14 +120,31 @@ def _rarity(columns: Columns) -> dict[int, float]:
     }
 
 
-def main_kind(columns: Columns, index: int, counts: dict[Kind, int]) -> Kind | None:
+def main_kind(mask: int, counts: dict[Kind, int]) -> Kind | None:
     """The rarest of a message's kinds of finding, minor ones left out; of equals the first in `KINDS`."""
-    mask = columns.marks[index] & ~bits(*MINOR)
-    held = [kind for place, kind in enumerate(KINDS) if mask >> place & 1]
+    held = [kind for place, kind in enumerate(KINDS) if mask >> place & 1 and kind not in MINOR]
     return min(held, key=lambda kind: counts[kind], default=None)
 
 
-def count_kinds(columns: Columns) -> dict[Kind, int]:
-    """Kind of finding → how many messages have it."""
+def _count_kinds(columns: Columns) -> dict[Kind, int]:
     masks = Counter(columns.marks)
     return {kind: sum(n for mask, n in masks.items() if mask >> place & 1) for place, kind in enumerate(KINDS)}
+
+
+def _sorted(columns: Columns, turnings: dict[Turning, list[int]], counts: dict[Kind, int]) -> list[str]:
+    """The sort of every message; all that the harness wrote is one."""
+    named = {mask: main_kind(mask, counts) for mask in set(columns.marks)}
+    sorts = [
+        named[mask] or kind if kind in ("typed", "answer") else "harness"
+        for kind, mask in zip(columns.kinds, columns.marks, strict=True)
+    ]
+    renamed: tuple[tuple[Turning, str], ...] = (
+        ("first-success", "first-success"),
+        ("corrected", "step-in"),
+        ("broke-in", "step-in"),
+    )
+    for turning, sort in renamed:
+        for index in turnings.get(turning, []):
+            if sorts[index] == columns.kinds[index]:
+                sorts[index] = sort
+    return sorts

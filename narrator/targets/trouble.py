@@ -22,6 +22,7 @@ POINTS = 1000
 """A surprise of 1 in whole points; sums of whole numbers are the same on every machine."""
 _TURN_FAILED = bits("aborted", "empty-completion", "reasoning-only", "provider-error", "cut-off", "unfinished")
 _CALL_STOPPED = bits("invalid-tool-call", "tool-aborted", "tool-unfinished")
+_ODD = _TURN_FAILED | _CALL_STOPPED
 _NUDGE = bits("user-nudge")
 
 
@@ -72,14 +73,13 @@ def find_trouble(columns: Columns) -> Trouble:
 def _broken_in(columns: Columns) -> Iterator[int]:
     """The message before holds a tool call, so the model was to be asked again; it was not stopped either."""
     for index in columns.words:
-        running = index > 0 and columns.called[index - 1] and not columns.marks[index - 1] & _TURN_FAILED
+        running = index > 0 and columns.called[index - 1] and not columns.marks[index - 1] & _ODD
         if running and not columns.marks[index] & _NUDGE:
             yield index
 
 
 def _suspects(columns: Columns, broke_in: frozenset[int]) -> list[int]:
-    odd = _TURN_FAILED | _CALL_STOPPED
-    marked = {index for index, mask in enumerate(columns.marks) if mask & odd}
+    marked = {index for index, mask in enumerate(columns.marks) if mask & _ODD}
     failed = {index for index, flag in enumerate(columns.failed) if flag}
     return sorted(marked | failed | broke_in)
 
