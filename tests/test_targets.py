@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
@@ -294,14 +295,15 @@ def test_the_order_of_the_list(scores: list[float], sorts: str, expected: list[i
     assert [index // 100 for index, _ in choose(spread, names, far, 9)] == expected
 
 
-def test_a_neighbour_takes_a_fifth() -> None:
-    assert choose([1.0, 0.9, 0.0, 0.8], "abcd", [0, 1, 3], 3) == [
+def test_every_neighbour_but_the_first_takes_a_fifth() -> None:
+    assert choose([1.0, 0.9, 0.8, 0.7], "abcd", range(4), 4) == [
         (0, 1.0),
-        (1, pytest.approx(0.72)),
-        (3, pytest.approx(0.512)),
+        (1, 0.9),
+        (2, pytest.approx(0.64)),
+        (3, pytest.approx(0.448)),
     ]
-    apart = [1.0, *([0.0] * REACH), 0.9]
-    assert choose(apart, "a" * REACH + "bc", [0, REACH + 1], 2) == [(0, 1.0), (REACH + 1, 0.9)]
+    apart = [1.0, 1.0, *([0.0] * REACH), 0.9]
+    assert choose(apart, [str(place) for place in range(len(apart))], [0, 1, REACH + 2], 3)[2] == (REACH + 2, 0.9)
 
 
 def test_what_is_printed_never_rises_down_the_list() -> None:
@@ -341,8 +343,6 @@ CASES = [
 
 @cache
 def document(path: Path) -> Stored:
-    import gzip
-
     data = path.read_bytes()
     return dict(json.loads(gzip.decompress(data) if path.suffix == ".gz" else data))
 
@@ -414,8 +414,8 @@ def reason(folder: Path, messages: Sequence[Stored], index: int) -> str:
 
 CALM = [call(command_of("a")), call(command_of("b")), call(command_of("c"))]
 REASONS: list[tuple[str, list[Stored], int, str]] = [
-    ("aborted", [user("a"), aborted(time={"created": BEGIN, "completed": BEGIN + 2000}), user("b")], 1,
-     r"The turn was interrupted 2\.0 s after it began; .*the user spoke after a setback 1 message later \(message 2\)"),
+    ("aborted", [user("a"), *CALM, aborted(time={"created": BEGIN, "completed": BEGIN + 2000}), user("b")], 4,
+     r"The turn was interrupted 2\.0 s after it began; .*the user spoke after a setback 1 message later \(message 5\)"),
     ("aborted, no end", [user("a"), aborted(time={"created": BEGIN}), user("b")], 1, r"The turn was interrupted; "),
     ("failed command", [user("a"), *CALM, call(command_of("x", 3)), assistant("b"), user("c")], 4,
      r"A command failed with exit code 3; in a detour from message 4 to 5, 18\.0 s of work, with 1 setback; "),

@@ -10,7 +10,8 @@ from heapq import heapify, heappop, heapreplace
 from narrator.targets.trouble import REACH
 
 NEARBY = 0.8
-"""What a message keeps of its score for each one listed before it from the `REACH` messages on either side."""
+"""What a message keeps of its score for each one listed before it, from the second, of the `REACH` messages on either
+side: an event has two sides that are worth reading, and seldom more."""
 
 
 def choose(
@@ -29,7 +30,7 @@ def choose(
     while heap and len(chosen) < limit:
         stale, index = heap[0]
         near = bisect_right(places, index + REACH) - bisect_left(places, index - REACH)
-        worth = scores[index] * NEARBY**near / (1 + listed[sorts[index]])
+        worth = scores[index] * NEARBY ** max(0, near - 1) / (1 + listed[sorts[index]])
         if -worth > stale:
             heapreplace(heap, (-worth, index))
             continue
