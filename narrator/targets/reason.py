@@ -40,6 +40,7 @@ _THERE: dict[Turning, str] = {
     "after-setback": "the user spoke after a setback",
     "user-turn": "the user spoke",
     "first-success": "a call worked after repeated setbacks",
+    "retried": "a command worked that had failed before",
     "set-off": "a long detour began",
     "cut": "a compaction cut a running turn",
     "plan": "a todo list was written",
@@ -123,11 +124,12 @@ def _before(found: Survey, index: int) -> str:
 
 
 def _near(found: Survey, index: int) -> str:
-    point = found.near[index]
+    near = found.near[index]
+    if any(point.place == index and point.turning == "set-off" for point in near):
+        return "the first of its detour"
+    point = next((point for point in near if point.place != index), None)  # what it is itself has been said
     if point is None:
         return ""
-    if point.place == index:  # what it is itself has been said, but for the first of several setbacks
-        return "the first of its detour" if point.turning == "set-off" else ""
     where = point.place - index
     side = "later" if where > 0 else "earlier"
     return f"{_THERE[point.turning]} {_counted(abs(where), 'message')} {side} (message {point.place})"

@@ -34,6 +34,8 @@ class Weights(NamedTuple):
 
 
 EQUAL = Weights()
+ALIKE={"tool-error":"call-failed","command-failed":"call-failed","tool-aborted":"call-stopped","tool-unfinished":"call-stopped"}
+RARE=("broke-in","corrected")
 
 
 class Parts(NamedTuple):
@@ -56,8 +58,8 @@ class Survey(NamedTuple):
     columns: Columns
     trouble: Trouble
     turnings: dict[Turning, list[int]]
-    near: list[Point | None]
-    """Message → the turning point felt most there."""
+    near: list[tuple[Point, ...]]
+    """Message → the turning points felt most there."""
     parts: list[Parts]
     counts: dict[Kind, int]
     """Kind of finding → messages that have it."""
@@ -72,16 +74,24 @@ def survey(columns: Columns) -> Survey:
     near = feel_turnings(turnings, len(columns.kinds))
     cost = _cost(columns, trouble)
     felt = _scaled(trouble.felt)
-    turned = _scaled([0 if point is None else point.points for point in near])
+    turned = _scaled([sum(point.points for point in points) for points in near])
     rarity = _rarity(columns)
     minor = ~bits(*MINOR)
     rare = [rarity[mask & minor] for mask in columns.marks]
+    for turning in RARE:
+        for index in turnings.get(turning, []):
+            rare[index] = max(rare[index], surprise(len(turnings[turning]), len(rare)))
     for index in trouble.spared:
         cost[index] = rare[index] = 0.0
-        felt[index], turned[index] = felt[index] / 2, turned[index] / 2
-    parts = list(map(Parts, cost, felt, turned, rare))
     counts = _count_kinds(columns)
-    return Survey(columns, trouble, turnings, near, parts, counts, _sorted(columns, turnings, counts))
+    sorts = _sorted(columns, turnings, counts)
+    own = frozenset().union(*turnings.values()) if turnings else frozenset()
+    for index, sort in enumerate(sorts):
+        if index in trouble.spared or (sort == "answer" and index not in own):
+            felt[index], turned[index] = felt[index] / 2, turned[index] / 2
+            if sort=="answer": cost[index]/=2
+    parts = list(map(Parts, cost, felt, turned, rare))
+    return Survey(columns, trouble, turnings, near, parts, counts, sorts)
 
 
 def _scaled(values: list[int]) -> list[float]:
@@ -135,11 +145,12 @@ def _sorted(columns: Columns, turnings: dict[Turning, list[int]], counts: dict[K
     """The sort of every message; all that the harness wrote is one."""
     named = {mask: main_kind(mask, counts) for mask in set(columns.marks)}
     sorts = [
-        named[mask] or kind if kind in ("typed", "answer") else "harness"
+        (ALIKE.get(name, name) if (name:=named[mask]) else kind) if kind in ("typed", "answer") else "harness"
         for kind, mask in zip(columns.kinds, columns.marks, strict=True)
     ]
     renamed: tuple[tuple[Turning, str], ...] = (
         ("first-success", "first-success"),
+        ("retried", "first-success"),
         ("corrected", "step-in"),
         ("broke-in", "step-in"),
     )

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from narrator.targets.columns import Columns, bits
 from narrator.targets.surprise import surprise
 
-SetbackKind: TypeAlias = Literal["turn-failed", "call-stopped", "call-failed", "broken-in"]
+SetbackKind: TypeAlias = Literal["turn-failed", "call-stopped", "call-failed", "subagent-failed", "broken-in"]
 REACH = 30
 """Messages after a setback in which it is still felt, less with each."""
 _LATELY = 3
@@ -49,7 +49,7 @@ class Trouble(NamedTuple):
     repeats: tuple[tuple[int, ...], ...]
     """Messages in which one command failed twice or more, and the last of them, in which it worked."""
     felt: list[int]
-    """Message → points of the setbacks just before it."""
+    """Message → points of the setbacks here and just before; of a setback, those that followed, if they are more."""
 
 
 def find_trouble(columns: Columns) -> Trouble:
@@ -60,13 +60,14 @@ def find_trouble(columns: Columns) -> Trouble:
         if kind := _setback(columns, index, broke_in):
             setbacks[index] = kind
     repeats, settled = _follow_commands(columns)
+    detours = tuple(_detours(columns, setbacks, _matters(columns, broke_in), settled))
     return Trouble(
         setbacks=setbacks,
         broke_in=broke_in,
         spared=frozenset(_spared(columns, setbacks)),
-        detours=tuple(_detours(columns, setbacks, _matters(columns, broke_in), settled)),
+        detours=detours,
         repeats=repeats,
-        felt=_feel(columns, setbacks),
+        felt=_feel(len(columns.kinds), setbacks, detours),
     )
 
 
@@ -89,7 +90,9 @@ def _setback(columns: Columns, index: int, broke_in: frozenset[int]) -> SetbackK
         return None if _passed_over(columns, index) else "turn-failed"
     if columns.marks[index] & _CALL_STOPPED:
         return "call-stopped"
-    return "broken-in" if index in broke_in else "call-failed"
+    if index in broke_in:
+        return "broken-in"
+    return "subagent-failed" if columns.marks[index] & bits("subagent") else "call-failed"
 
 
 def _passed_over(columns: Columns, index: int) -> bool:
@@ -176,12 +179,22 @@ def _detours(
         yield Detour(first, min(end, settled.get(within[-1], end) + 1), len(within))
 
 
-def _feel(columns: Columns, setbacks: Mapping[int, SetbackKind]) -> list[int]:
-    """Each setback is felt by the `REACH` messages after it, the rarer its kind the more, the nearer the more."""
-    total, counts = len(columns.kinds), Counter(setbacks.values())
+def _feel(total: int, setbacks: Mapping[int, SetbackKind], detours: tuple[Detour, ...]) -> list[int]:
+    """Each setback is felt in the `REACH` messages after it, the rarer its kind the more, the nearer the more.
+
+    What set off a detour had none before it: so a setback counts those that followed in its detour, if they are more.
+    """
+    counts = Counter(setbacks.values())
     points = {kind: round(POINTS * surprise(count, total)) for kind, count in counts.items()}
     felt = [0] * total
     for index, kind in setbacks.items():
-        for distance in range(1, min(REACH + 1, total - index)):
+        for distance in range(min(REACH + 1, total - index)):
             felt[index + distance] += points[kind] * (REACH + 1 - distance)
+    places = list(setbacks)
+    for begin, end, _ in detours:
+        within = places[bisect_left(places, begin) : bisect_left(places, end)]
+        for first, index in enumerate(within):
+            following = within[first : bisect_left(within, index + REACH + 1)]
+            ahead = sum(points[setbacks[other]] * (REACH + 1 - other + index) for other in following)
+            felt[index] = max(felt[index], ahead)
     return felt

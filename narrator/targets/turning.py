@@ -11,7 +11,7 @@ from narrator.targets.surprise import surprise
 from narrator.targets.trouble import POINTS, Trouble, cuts
 
 Turning: TypeAlias = Literal[
-    "broke-in", "corrected", "after-setback", "user-turn", "first-success", "set-off", "cut", "plan"
+    "broke-in", "corrected", "after-setback", "user-turn", "first-success", "retried", "set-off", "cut", "plan"
 ]
 NEAR = 10
 """Messages on either side of a turning point that are near it, less with each."""
@@ -51,7 +51,9 @@ def _turnings(columns: Columns, trouble: Trouble) -> Iterator[tuple[int, Turning
     for detour in trouble.detours:
         if detour.setbacks >= MANY:
             yield from _ends(columns, trouble, detour.begin, detour.end)
-    yield from ((run[-1], "first-success") for run in trouble.repeats)
+    for run in trouble.repeats:
+        yield run[0], "set-off"
+        yield run[-1], "retried"
     request = bits("compaction-request")
     yield from ((i, "cut") for i, mask in enumerate(columns.marks) if mask & request and cuts(columns, i))
     yield from ((index, "plan") for index in columns.lists)
@@ -77,16 +79,26 @@ def _ends(columns: Columns, trouble: Trouble, begin: int, end: int) -> Iterator[
         yield worked, "first-success"
 
 
-def feel_turnings(turnings: Mapping[Turning, list[int]], total: int) -> list[Point | None]:
-    """Message → the turning point that is felt most there: the rarer its kind the more, the nearer the more."""
-    felt: list[Point | None] = [None] * total
-    strength = [0] * total
+def feel_turnings(turnings: Mapping[Turning, list[int]], total: int) -> list[tuple[Point, ...]]:
+    """Message → the two turning points of different kinds that are felt most there, the stronger first.
+
+    The rarer its kind the more one is felt, and the nearer the more. Two, since a message that is one itself may stand
+    beside another; not all, or places where much ordinary happens would be turning points.
+    """
+    felt: list[tuple[Point, ...]] = [()] * total
     for turning, places in sorted(turnings.items()):
-        points = round(POINTS * surprise(len(places), total))
-        for place in places:
-            for index in range(max(0, place - NEAR + 1), min(total, place + NEAR)):
-                here = points * (NEAR - abs(index - place))
-                if here > strength[index]:
-                    strength[index] = here
-                    felt[index] = Point(here, place, turning)
+        for index, point in _felt(turning, places, total).items():
+            felt[index] = tuple(sorted((*felt[index], point), key=lambda other: -other.points)[:2])
+    return felt
+
+
+def _felt(turning: Turning, places: list[int], total: int) -> dict[int, Point]:
+    """Of the turning points of one kind, the nearest to each message; of equals the first."""
+    points = round(POINTS * surprise(len(places), total))
+    felt: dict[int, Point] = {}
+    for place in places:
+        for index in range(max(0, place - NEAR + 1), min(total, place + NEAR)):
+            here = points * (NEAR - abs(index - place))
+            if here > (felt[index].points if index in felt else 0):
+                felt[index] = Point(here, place, turning)
     return felt
