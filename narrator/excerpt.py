@@ -149,7 +149,7 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         created=message.created,
         completed=message.completed,
         finish=message.finish,
-        parent=session.positions.get(message.parent or ""),
+        parent=skim.parent,
         by_user=_by_user(session, message),
         during=_running(session, index),
         model=message.model,
@@ -166,7 +166,7 @@ _RUN_BY_USER = "The following tool was executed by the user"
 
 def _by_user(session: Session, message: Message) -> bool:
     """Whether no model call began and the message before it says that the user ran what follows."""
-    asked = session.positions.get(message.parent or "")
+    asked = session.skims[message.index].parent
     if message.called or message.role != "assistant" or asked is None or session.skims[asked].kind != "synthetic":
         return False
     return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)

@@ -23,6 +23,7 @@ from recordings import SHARED, assistant, export, reasoning, tool, user, write
 from narrator import __version__
 from narrator.cli import main, output, show
 from narrator.model import retry
+from narrator.source import Source
 
 NOTE = "OPENAI_API_KEY"
 """What the note of the offline writer names."""
@@ -355,10 +356,10 @@ def test_an_interrupt_is_one_line_and_130(session: str) -> None:
 
 
 def test_an_interrupt_while_reading_too(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: Path) -> bytes:
+    def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "read_bytes", interrupted)
+    monkeypatch.setattr(Source, "read", interrupted)
     ran = run("show", session)
     assert (ran.code, len(ran.lines)) == (130, 1)
 

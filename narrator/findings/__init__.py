@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from narrator.findings.calls import CALL_RULES
-from narrator.findings.finding import Evidence, Finding, Kind
+from narrator.findings.finding import KINDS, Evidence, Finding, Kind
+from narrator.findings.marks import mark, marked, mask_of
 from narrator.findings.sequence import SEQUENCE_RULES
 from narrator.findings.turns import NUDGE_WORDS, TURN_RULES, says_nothing, typed_text
 from narrator.session import Message, Session
 
 __all__ = [
+    "KINDS",
     "NUDGE_WORDS",
     "RULES",
     "Evidence",
@@ -22,6 +24,9 @@ __all__ = [
     "Kind",
     "diagnose",
     "diagnose_all",
+    "mark",
+    "marked",
+    "mask_of",
     "says_nothing",
     "typed_text",
 ]

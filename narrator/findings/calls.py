@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from narrator.findings.finding import MOST_EVIDENCE, WORDS, Evidence, Finding, Kind
 from narrator.sanitize import one_line
 from narrator.session import Marker, Message, Session, ToolCall
+from narrator.traits import NO_OUTPUT, delegates
 
-_NOTHING = {"", "(no output)"}
-"""What a call returned when it returned nothing; opencode 1.18 writes the second for a silent command."""
 _SHELLS = {"bash", "shell", "powershell"}
 _NAME, _MOST_NAMED = 60, 4
 """Characters of a recorded name, and names or codes listed, in a sentence; the full count is always said."""
@@ -136,7 +135,7 @@ def empty_output(message: Message, session: Session) -> Finding | None:
 
 
 def _is_empty(call: ToolCall) -> bool:
-    return call.output is not None and call.output.strip() in _NOTHING
+    return call.output is not None and call.output.strip() in NO_OUTPUT
 
 
 def output_truncated(message: Message, session: Session) -> Finding | None:
@@ -157,7 +156,7 @@ def output_pruned(message: Message, session: Session) -> Finding | None:
 
 def subagent(message: Message, session: Session) -> Finding | None:
     """Work delegated to another session."""
-    calls = [call for call in calls_of(message) if call.child is not None or _delegates(call)]
+    calls = [call for call in calls_of(message) if call.child is not None or delegates(call)]
     tasks = [block for block in message.blocks if isinstance(block, Marker) and block.kind == "subtask"]
     if not calls and not tasks:
         return None
@@ -172,11 +171,6 @@ def subagent(message: Message, session: Session) -> Finding | None:
     marks = tuple(Evidence(index=message.index, field=f"{task.at}.type", value="subtask") for task in tasks)
     found = _report(message, session, "subagent", says, fields)
     return found.model_copy(update={"evidence": (found.evidence + marks)[:MOST_EVIDENCE]})
-
-
-def _delegates(call: ToolCall) -> bool:
-    """Whether it is a `task` that reached a session, though none is named: one that was refused or failed did not."""
-    return call.name == "task" and call.status != "error" and not call.invalid
 
 
 CALL_RULES: tuple[Callable[[Message, Session], Finding | None], ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from narrator.record import Record
 
@@ -32,6 +32,7 @@ Kind: TypeAlias = Literal[
     "model-switch",
 ]
 """The closed list; adding one needs a documented reason."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Evidence(Record):

@@ -7,7 +7,9 @@ import re
 from narrator.clock import pause, span
 from narrator.findings.finding import MOST_EVIDENCE, WORDS, Evidence, Finding, Kind
 from narrator.sanitize import one_line
-from narrator.session import Block, Marker, Message, Reasoning, Session, Text, ToolCall
+from narrator.session import About, Block, Marker, Message, Reasoning, Session, Text, ToolCall
+from narrator.skims import NONE, Skims
+from narrator.traits import ABORTS, LENGTHS, LIMITS
 
 _GO_ON = ["continue", "go", "on", "ahead", "proceed", "resume", "carry", "keep", "going", "next", "please", "pls"]
 _AGREE = ["ok", "okay", "k", "yes", "yep", "yeah", "yup", "sure", "done", "finished"]
@@ -18,9 +20,8 @@ NUDGE_WORDS = frozenset([*_GO_ON, *_AGREE, *_FILLERS])
 `it now then and do` only make up phrases (`do it`, `go on then`); none of them alone is a nudge.
 """
 
-_ABORTED = {"MessageAbortedError", "AbortError"}
-_TOO_LONG = {"MessageOutputLengthError"}
-_LENGTH = {"length", "max_tokens", "max_output_tokens"}
+NORMAL_ENDS_NOT = frozenset({"error", "content-filter"})
+"""Words for an end that is no normal one, as `traits.LENGTHS` are."""
 
 
 def typed_text(message: Message) -> str:
@@ -55,13 +56,14 @@ def _found(message: Message, kind: Kind, says: str, *evidence: tuple[str, str | 
 
 
 def _cut_by_stream(message: Message, session: Session) -> bool:
-    """A model call began and the message was closed, yet no reason for its end was recorded.
+    """A model call began and the message was closed, yet no reason for its end was recorded."""
+    closed = message.called and message.completed is not None and message.finish is None and message.fault is None
+    return closed and records_ends(session.about)
 
-    That says something only where reasons are recorded: opencode does so since 1.0.
-    """
-    if session.about.format == "opencode" and (session.about.version or "").startswith("0."):
-        return False
-    return message.called and message.completed is not None and message.finish is None and message.fault is None
+
+def records_ends(about: About) -> bool:
+    """Whether an end that is not recorded says something: opencode records it since 1.0."""
+    return about.format != "opencode" or not (about.version or "").startswith("0.")
 
 
 def _dropped(message: Message) -> bool:
@@ -72,7 +74,7 @@ def _dropped(message: Message) -> bool:
 
 def empty_completion(message: Message, session: Session) -> Finding | None:
     """The answer has no text, no reasoning and no tool call, and ended normally."""
-    ended = message.finish not in (None, *_LENGTH, "error", "content-filter") and not _dropped(message)
+    ended = message.finish not in (None, *LENGTHS, *NORMAL_ENDS_NOT) and not _dropped(message)
     if message.role != "assistant" or message.fault or not ended or not says_nothing(message):
         return None
     tokens = message.tokens.output if message.tokens else None
@@ -104,7 +106,7 @@ def reasoning_only(message: Message, session: Session) -> Finding | None:
 def aborted(message: Message, session: Session) -> Finding | None:
     """The turn was interrupted before it ended."""
     fault = message.fault
-    if fault is None or fault.name not in _ABORTED:
+    if fault is None or fault.name not in ABORTS:
         return None
     after = ""
     if message.created is not None and message.completed is not None and message.completed >= message.created:
@@ -141,7 +143,7 @@ def _next_move(message: Message, session: Session) -> tuple[str, tuple[Evidence,
 def provider_error(message: Message, session: Session) -> Finding | None:
     """The endpoint failed."""
     fault = message.fault
-    if fault is None or fault.name in _ABORTED | _TOO_LONG:
+    if fault is None or fault.name in ABORTS | LIMITS:
         return None
     status = "" if fault.status is None else f" with HTTP status {fault.status}"
     words = f": “{one_line(fault.message, WORDS)}”" if fault.message.strip() else ""
@@ -158,10 +160,10 @@ def provider_error(message: Message, session: Session) -> Finding | None:
 def cut_off(message: Message, session: Session) -> Finding | None:
     """The answer hit a length limit, or the stream ended without a finish."""
     finish = (session.native("finish"), message.finish)
-    if message.fault and message.fault.name in _TOO_LONG:
+    if message.fault and message.fault.name in LIMITS:
         says = f"The answer was cut off at the output limit ({message.fault.name})."
         return _found(message, "cut-off", says, (session.native("fault.name"), message.fault.name))
-    if message.finish in _LENGTH:
+    if message.finish in LENGTHS:
         return _found(
             message, "cut-off", f'The answer was cut off at a length limit (finish "{message.finish}").', finish
         )
@@ -213,18 +215,17 @@ def _pressure(message: Message, session: Session) -> tuple[str, tuple[Evidence, 
     What holds for every compaction of a session tells more of its cause than one number does.
     """
     skims = session.skims
-    requests = [skim.index for skim in skims if skim.kind == "compaction-request" and skim.index]
-    before = {index - 1 for index in requests}
+    before = {index - 1 for index in skims.places("compaction-request") if index}
     full = sorted((skims[place].sent or 0, place) for place in before)
     last = skims[message.index - 1] if message.index else None
     if last is None or not last.sent or not all(sent for sent, _ in full):
         return "", ()
     (low, lowest), (high, highest) = full[0], full[-1]
-    others = [(s.sent or 0, s.index) for s in skims if s.kind == "answer" and s.index not in before and s.sent]
-    if others and max(others)[0] >= low:
+    most, fullest = _fullest_answer(skims, before)
+    if most >= low:
         return "", ()
     among = f"before each of the session's {len(full)} compaction requests it was {low:,} (message {lowest}) to "
-    least = ", and no other answer had more than {:,} (message {})".format(*max(others)) if others else ""
+    least = f", and no other answer had more than {most:,} (message {fullest})" if most > 0 else ""
     says = f" The answer before it, message {last.index}, had {last.sent:,} tokens going in"
     says += f"; {among}{high:,} (message {highest}){least}." if len(full) > 1 else f"{least}."
     paths = ("tokens.input", "tokens.cache.read", "tokens.cache.write")
@@ -235,6 +236,15 @@ def _pressure(message: Message, session: Session) -> tuple[str, tuple[Evidence, 
     )
 
 
+def _fullest_answer(skims: Skims, but: set[int]) -> tuple[int, int]:
+    """Tokens that went in at most for an answer not among `but`, and its index; the last one of several."""
+    sent = skims.sent[:]
+    for place in (*but, *skims.places("compaction-summary")):
+        sent[place] = NONE
+    most = max(sent)
+    return most, len(sent) - 1 - sent[::-1].index(most)
+
+
 def _is_compaction(block: Block) -> bool:
     return isinstance(block, Marker) and block.kind == "compaction"
 
@@ -243,7 +253,7 @@ def compaction_summary(message: Message, session: Session) -> Finding | None:
     """This is the summary a compaction asked for, not a reply."""
     if message.role != "assistant" or not message.summary:
         return None
-    asked = session.positions.get(message.parent or "")
+    asked = session.skims[message.index].parent
     requested = "" if asked is None else f" message {asked} asked for"
     says = f"This is the compaction summary{requested}, written to replace the conversation before it; it is no reply."
     if says_nothing(message):

@@ -115,8 +115,9 @@ def test_a_skim_agrees_with_its_message(name: str, path: Path) -> None:
     session = open_session(str(path))
     assert session.about.format == name
     for skim, message in zip(session.skims, whole(session), strict=True):
-        shared = ("id", "role", "created", "completed", "parent", "model")
+        shared = ("id", "role", "created", "completed", "model")
         assert [getattr(skim, field) for field in shared] == [getattr(message, field) for field in shared]
+        assert skim.parent == session.positions.get(message.parent or "")
 
 
 @every_case

@@ -30,6 +30,10 @@ _STOPPED = re.compile(
     re.DOTALL,
 )
 """The end of a command that was stopped (1.1 writes `bash_metadata`, 1.18 `shell_metadata`); it has no exit code."""
+ABORTED = "Tool execution aborted"
+"""The error of a call that was stopped, of any tool but the shell."""
+SHELLS = frozenset({"bash", "shell", "powershell"})
+"""Tools that run a command and record its exit code."""
 _TAIL = 600
 """Characters of an output in which that mark is looked for."""
 _STATUSES: dict[str, ToolStatus] = {
@@ -111,7 +115,7 @@ def _tool(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]
         oddities.append("a tool call without a state")
         state = {}
     meta, time = as_dict(state.get("metadata")), as_dict(state.get("time"))
-    output, error = _output(state.get("output")), as_str(state.get("error"))
+    output, error = output_text(state.get("output")), as_str(state.get("error"))
     name = as_str(part.get("tool")) or "unnamed tool"
     status = _STATUSES.get(str(state.get("status")), "unknown")
     exit_ = as_int(meta.get("exit"))
@@ -125,7 +129,7 @@ def _tool(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]
         exit=exit_,
         started=as_int(time.get("start")),
         ended=as_int(time.get("end")),
-        interrupted=_interrupted(meta, output, error),
+        interrupted=interruption(meta, output, error),
         invalid=name == "invalid" or (status == "error" and "called with invalid arguments" in (error or "")),
         truncated=meta.get("truncated") is True,
         pruned=as_int(time.get("compacted")),
@@ -136,8 +140,9 @@ def _tool(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]
         yield from _file(as_dict(attached), f"{at}.state.attachments[{number}]", oddities)
 
 
-def _interrupted(meta: dict[str, Any], output: str | None, error: str | None) -> str | None:
-    if error == "Tool execution aborted":
+def interruption(meta: dict[str, Any], output: str | None, error: str | None) -> str | None:
+    """How a call was stopped from outside, in the record's own words; None when it was not."""
+    if error == ABORTED:
         return error
     if as_int(meta.get("exit")) is None and output and (stopped := _STOPPED.search(output[-_TAIL:])):
         return stopped[1]
@@ -190,7 +195,7 @@ _MAKERS: dict[str, Callable[[dict[str, Any], str, list[str]], Iterator[Block]]] 
 }
 
 
-def _output(value: Any) -> str | None:
+def output_text(value: Any) -> str | None:
     """A tool's output as text: a string, a list of blocks, or any JSON value."""
     match value:
         case None:
