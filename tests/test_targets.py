@@ -17,8 +17,9 @@ from planting import COUNT, MAKERS, plant
 from recordings import BEGIN, EXAMPLE, SHARED, assistant, export, text, tool, user, write
 
 from narrator.cli import targets as command
+from narrator.findings import marked
 from narrator.formats import open_session
-from narrator.targets import KINDS, LIMIT, Survey, Target, find_targets, order, survey, take_columns
+from narrator.targets import LIMIT, Survey, Target, find_targets, order, survey, take_columns
 from narrator.targets.choose import choose
 from narrator.targets.reason import LONGEST
 from narrator.targets.score import EQUAL, Parts, Weights
@@ -227,7 +228,7 @@ TURNINGS: list[tuple[str, list[Stored], dict[str, list[int]]]] = [
         {"user-turn": [0], "set-off": [1]},
     ),
     ("two setbacks", [user("a"), call(FAILS), call(command_of("b", 1)), call(LISTS)], {"user-turn": [0], "plan": [3]}),
-    ("the same command", [user("a"), call(FAILS), call(FAILS), call()], {"user-turn": [0], "first-success": [3]}),
+    ("the same command", [user("a"), call(FAILS), call(FAILS), call()], {"user-turn": [0], "set-off": [1], "retried": [3]}),
     ("a compaction", [user("a"), call(), COMPACTION, SUMMARY, call()], {"user-turn": [0], "cut": [2]}),
     ("a compaction between turns", [user("a"), assistant("b"), COMPACTION, SUMMARY], {"user-turn": [0]}),
 ]  # fmt: skip  # a table
@@ -243,13 +244,17 @@ def test_what_is_a_turning_point(tmp_path: Path, messages: list[Stored], expecte
 def test_the_strongest_turning_point_is_felt_and_the_nearer_the_more(tmp_path: Path) -> None:
     messages = [user("a"), *([call()] * 12), user("crashed"), *([call()] * 12)]
     found = surveyed(tmp_path, json.loads(json.dumps(messages)))
-    assert found.near[13] is not None
-    assert (found.near[13].place, found.near[13].turning) == (13, "broke-in")
-    points = [point.points if point else 0 for point in found.near]
-    assert points[9] < points[11] < points[13] > points[15] > points[20]
+    assert [(point.place, point.turning) for point in found.near[13]] == [(13, "broke-in")]
+    assert [(point.place, point.turning) for point in found.near[6]] == [(0, "user-turn"), (13, "broke-in")]
+    points = [sum(point.points for point in points) for points in found.near]
+    assert points[10] < points[11] < points[13] > points[15] > points[20]
     assert points[23] == 0
-    assert found.near[5] is not None
-    assert found.near[5].place == 0
+
+
+def test_of_three_turning_points_two_are_felt(tmp_path: Path) -> None:
+    messages = [user("a"), *([call()] * 12), call(LISTS), user("crashed"), assistant("b"), user("c"), call()]
+    found = surveyed(tmp_path, json.loads(json.dumps(messages)))
+    assert [point.turning for point in found.near[14]] == ["broke-in", "plan"]
 
 
 # ---- the score and the order -------------------------------------------------------------------------------------
@@ -376,7 +381,7 @@ def test_planted_oddities_push_it_out_no_more_than_they_outrank_a_turning_messag
 
 
 def kinds_of(found: Survey, index: int) -> list[str]:
-    return [kind for place, kind in enumerate(KINDS) if found.columns.marks[index] >> place & 1]
+    return list(marked(found.columns.marks[index]))
 
 
 def test_the_same_seed_plants_the_same() -> None:
@@ -414,8 +419,8 @@ def reason(folder: Path, messages: Sequence[Stored], index: int) -> str:
 
 CALM = [call(command_of("a")), call(command_of("b")), call(command_of("c"))]
 REASONS: list[tuple[str, list[Stored], int, str]] = [
-    ("aborted", [user("a"), *CALM, aborted(time={"created": BEGIN, "completed": BEGIN + 2000}), user("b")], 4,
-     r"The turn was interrupted 2\.0 s after it began; .*the user spoke after a setback 1 message later \(message 5\)"),
+    ("aborted", [user("a"), *CALM * 4, aborted(time={"created": BEGIN, "completed": BEGIN + 2000}), user("b")], 13,
+     r"The turn was interrupted 2\.0 s after it began; .*the user spoke after a setback 1 message later \(message 14\)"),
     ("aborted, no end", [user("a"), aborted(time={"created": BEGIN}), user("b")], 1, r"The turn was interrupted; "),
     ("failed command", [user("a"), *CALM, call(command_of("x", 3)), assistant("b"), user("c")], 4,
      r"A command failed with exit code 3; in a detour from message 4 to 5, 18\.0 s of work, with 1 setback; "),
@@ -428,13 +433,13 @@ REASONS: list[tuple[str, list[Stored], int, str]] = [
      r"A compaction was asked for while a turn was running; "),
     ("compaction between turns", [user("a"), assistant("b"), COMPACTION, SUMMARY, user("c")], 2,
      r"A compaction was asked for"),
-    ("subagent", [user("a"), *CALM, call(tool("task", input={"prompt": "b"}, metadata={"sessionId": "ses_1"})),
-     user("c")], 4, r"Work was delegated to a subagent; .*the user spoke before the turn was over 1 message later"),
+    ("subagent", [user("a"), *CALM * 4, call(tool("task", input={"prompt": "b"}, metadata={"sessionId": "ses_1"})),
+     user("c")], 13, r"Work was delegated to a subagent; .*the user spoke before the turn was over 1 message later"),
     ("subagent that failed", [user("a"), *CALM,
      call(tool("task", status="error", error="gone", input={"prompt": "b"}, metadata={"sessionId": "ses_1"}))], 4,
      r"A tool call failed|Work was delegated to a subagent, and the call failed"),
     ("the user breaks in", [user("a"), *CALM, user("crashed\nagain"), call()], 4,
-     r"The user spoke before the turn was over: “crashed again”\."),
+     r"The user spoke before the turn was over: “crashed again”; .*; the only one of its kind in 6 messages"),
     ("the user's turn", [user("a"), assistant("b"), user("x" * 100), assistant("c")], 2, r"The user's turn: “x{59}…”"),
     ("a plan", [user("a"), *CALM, call(text("Then  so:"), LISTS)], 4, r"A plan: “Then so:”"),
     ("an answer", [user("a"), *CALM], 1, r"An answer with 1 tool call; the user spoke 1 message earlier \(message 0\)"),
@@ -481,7 +486,7 @@ def test_a_line_a_message_for_a_pipe() -> None:
     lines = run("targets", str(EXAMPLE)).out.splitlines()
     assert len(lines) == LIMIT
     assert re.match(
-        r" 1  \d+  2026-02-16 \d\d:\d\d:\d\d  \[user-nudge\]  The user says no more than “done”; ", lines[0]
+        r" 1  144  2026-02-16 14:48:25  \[aborted\]  The turn was interrupted 2\.0 s after it began; ", lines[0]
     )
     assert lines[9].startswith("10  ")
     assert any(re.match(r" \d  143  [-\d]{10} [:\d]{8}  The user spoke", line) for line in lines)

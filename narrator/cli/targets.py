@@ -50,7 +50,7 @@ def targets(
 def _kinds(given: str) -> tuple[Kind, ...]:
     """The kinds of finding that `--kind` names."""
     from narrator.errors import UsageError
-    from narrator.targets import KINDS
+    from narrator.findings import KINDS
 
     names = [name.strip() for name in given.split(",")]
     unknown = [name for name in names if name not in KINDS]

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from narrator.findings import Kind
+from narrator.findings import Kind, marked, mask_of
 from narrator.record import Record
 from narrator.session import Session
 from narrator.targets.choose import choose
-from narrator.targets.columns import KINDS, bits, take_columns
+from narrator.targets.columns import take_columns
 from narrator.targets.reason import give_reason
 from narrator.targets.score import EQUAL, Survey, Weights, survey
 
-__all__ = ["KINDS", "LIMIT", "Survey", "Target", "Weights", "find_targets", "order", "survey", "take_columns"]
+__all__ = ["LIMIT", "Survey", "Target", "Weights", "find_targets", "order", "survey", "take_columns"]
 
 LIMIT = 10
 """Messages that are listed unless more are asked for."""
@@ -41,9 +41,9 @@ def find_targets(session: Session, limit: int = LIMIT, kinds: Collection[Kind] |
     return tuple(
         Target(
             index=index,
-            id=session.skims[index].id,
+            id=session.skims.ids[index],
             score=round(worth, 3),
-            kinds=tuple(kind for place, kind in enumerate(KINDS) if found.columns.marks[index] >> place & 1),
+            kinds=marked(found.columns.marks[index]),
             says=give_reason(session, found, index),
         )
         for index, worth in order(found, limit, kinds)
@@ -54,6 +54,6 @@ def order(
     found: Survey, limit: int, kinds: Collection[Kind] | None = None, weights: Weights = EQUAL
 ) -> list[tuple[int, float]]:
     """At most `limit` messages, best first, each with what it is worth at its place."""
-    wanted = bits(*kinds or ())
+    wanted = mask_of(*kinds or ())
     indices = [i for i, mask in enumerate(found.columns.marks) if kinds is None or mask & wanted]
     return choose([parts.weighed(weights) for parts in found.parts], found.sorts, indices, limit)

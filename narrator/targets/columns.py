@@ -2,93 +2,75 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
-from narrator.findings import Kind, diagnose, typed_text
-from narrator.session import Message, Session, ToolCall
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
-BIT: dict[Kind, int] = {kind: 1 << place for place, kind in enumerate(KINDS)}
-"""Kind of finding → its bit in `Columns.marks`."""
-
-
-def bits(*kinds: Kind) -> int:
-    """The mask of several kinds."""
-    return sum(BIT[kind] for kind in kinds)
+from narrator.findings import mark, typed_text
+from narrator.session import Session
+from narrator.skims import FAILED, KINDS, LIST, NONE, OK, TurnKind
 
 
 class Use(NamedTuple):
-    """A call that ran a command or touched a file."""
+    """A call that ran a command or touched a file, and ended."""
 
     message: int
     subject: int
     """A checksum of the command or the path: equal for the same one."""
     worked: bool
-    """It completed, a command with exit code 0 or none; False: it failed."""
 
 
 class Columns(NamedTuple):
-    """A session as columns; all but `words`, `lists` and `uses` have an entry a message."""
+    """A session as columns; all but `lists`, `uses` and `words` have an entry a message."""
 
-    kinds: Sequence[str]
-    """`Skim.kind`."""
+    kinds: Sequence[TurnKind]
     parents: Sequence[int]
     """Index of the user message it answers, -1 for none."""
     busy: Sequence[int]
     """Milliseconds that answers took before message k, for k from 0 to all: idle time counts for nothing."""
     marks: Sequence[int]
-    """The kinds of its findings, as `BIT` has them."""
+    """The kinds of its findings, as `findings.mask_of` has them."""
     called: bytearray
-    """1 where it holds a tool call; so are `failed`, where one failed, and `worked`, where all that ended did not."""
+    """1 where it holds a tool call; so are `failed`, where one failed, and `worked`, where none did and one worked."""
     failed: bytearray
     worked: bytearray
     lists: Sequence[int]
-    """Messages that write a todo list, in order."""
+    """Messages that write a list of things to do, in order."""
     uses: Sequence[Use]
-    """In order; calls that did not end are left out."""
+    """In order."""
     words: Mapping[int, str]
     """Index of a user's turn → what was typed, in order."""
 
 
 def take_columns(session: Session) -> Columns:
     """The columns of a session."""
-    skims = session.skims
-    messages = [session.message(index) for index in range(len(session))]
+    skims, calls = session.skims, session.calls
+    answer = KINDS.index("answer")
     took = (
-        max(0, (skim.completed or 0) - (skim.created or 0)) if skim.kind == "answer" and skim.completed else 0
-        for skim in skims
+        end - begin if kind == answer and end > begin != NONE else 0
+        for kind, begin, end in zip(skims.kinds, skims.created, skims.completed, strict=True)
     )
-    uses = list(_uses(messages))
-    failed, worked = (bytearray(len(session)) for _ in range(2))
-    for message, _, well in uses:
-        (worked if well else failed)[message] = 1
+    called, failed, worked = (bytearray(len(skims)) for _ in range(3))
+    uses = []
+    for message, subject, outcome in zip(calls.messages, calls.subjects, calls.outcomes, strict=True):
+        called[message] = 1
+        if outcome == FAILED:
+            failed[message] = 1
+        elif outcome == OK:
+            worked[message] = 1
+        if subject and outcome in (OK, FAILED):
+            uses.append(Use(message, subject, outcome == OK))
+    for message in (message for message, flag in enumerate(failed) if flag):
+        worked[message] = 0
     return Columns(
-        kinds=[skim.kind for skim in skims],
-        parents=[session.positions.get(skim.parent or "", -1) for skim in skims],
+        kinds=[KINDS[code] for code in skims.kinds],
+        parents=skims.parents,
         busy=list(accumulate(took, initial=0)),
-        marks=[bits(*(finding.kind for finding in diagnose(session, index))) for index in range(len(session))],
-        called=bytearray(bool(skim.calls) for skim in skims),
+        marks=mark(session),
+        called=called,
         failed=failed,
-        worked=bytearray(good and not bad for good, bad in zip(worked, failed, strict=True)),
-        lists=[message.index for message in messages if any(c.name == "todowrite" for c in _calls(message))],
-        uses=[use for use in uses if use.subject],
-        words={skim.index: typed_text(messages[skim.index]) for skim in skims if skim.kind == "typed"},
+        worked=worked,
+        lists=sorted({calls.message_of(number) for number, steps in enumerate(calls.steps) if steps & LIST}),
+        uses=uses,
+        words={index: typed_text(session.message(index)) for index in skims.places("typed")},
     )
-
-
-def _calls(message: Message) -> Iterator[ToolCall]:
-    return (block for block in message.blocks if isinstance(block, ToolCall))
-
-
-def _uses(messages: Sequence[Message]) -> Iterator[Use]:
-    for message in messages:
-        for call in _calls(message):
-            if call.status not in ("completed", "error") or call.interrupted:
-                continue
-            given = call.input if isinstance(call.input, dict) else {}
-            subject = given.get("command") or given.get("filePath")
-            checksum = zlib.crc32(subject.encode()) if isinstance(subject, str) else 0
-            yield Use(message.index, checksum, worked=call.status == "completed" and not call.exit)

@@ -9,7 +9,7 @@ from narrator.clock import span
 from narrator.findings import Kind
 from narrator.sanitize import one_line
 from narrator.session import Message, Session, Text, ToolCall
-from narrator.targets.score import Survey, main_kind
+from narrator.targets.score import STEPS_IN, Survey, main_kind
 from narrator.targets.trouble import REACH, Detour, cuts
 from narrator.targets.turning import Turning
 
@@ -65,7 +65,7 @@ def _head(session: Session, found: Survey, index: int) -> str:
     if index in columns.words:
         early = index in found.trouble.broke_in
         return f"The user spoke before the turn was over: {words}" if early else f"The user's turn: {words}"
-    if found.sorts[index] == "first-success":
+    if found.sorts[index] == "success":
         return "The first call that worked after repeated setbacks"
     if columns.kinds[index] == "synthetic":
         return "A message put in by the harness"
@@ -98,8 +98,8 @@ def _clauses(found: Survey, index: int) -> Iterator[str]:
         (parts.trouble, _before(found, index)),
         (parts.turning, _near(found, index)),
     ]
-    weighty = [clause for part, clause in sorted(told, key=lambda entry: -entry[0]) if part and clause]
-    yield from [*weighty, _rare(found, index)] if parts.rarity else weighty
+    told = [*sorted(told, key=lambda entry: -entry[0]), (parts.rarity, _rare(found, index))]
+    yield from (clause for part, clause in told if part and clause)
 
 
 def _detour(found: Survey, index: int) -> str:
@@ -137,9 +137,8 @@ def _near(found: Survey, index: int) -> str:
 
 def _rare(found: Survey, index: int) -> str:
     kind = main_kind(found.columns.marks[index], found.counts)
-    if kind is None:
-        return ""
-    count, total = found.counts[kind], len(found.sorts)
+    turns = next((places for turning in STEPS_IN if index in (places := found.turnings.get(turning, []))), [])
+    count, total = found.counts[kind] if kind else len(turns), len(found.sorts)
     return f"the only one of its kind in {total:,} messages" if count == 1 else f"one of {count:,} of its kind"
 
 

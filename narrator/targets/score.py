@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from narrator.findings import Kind
-from narrator.targets.columns import KINDS, Columns, bits
+from narrator.findings import Kind, marked, mask_of
+from narrator.targets.columns import Columns
 from narrator.targets.surprise import surprise, surprises
 from narrator.targets.trouble import Detour, Trouble, find_trouble
 from narrator.targets.turning import Point, Turning, feel_turnings, find_turnings
@@ -22,6 +22,23 @@ MINOR: tuple[Kind, ...] = (
     "reverted",
 )
 """Kinds that tell how the harness keeps its books or what time it was: no rarity is counted for them."""
+_FOUND = ~mask_of(*MINOR)
+STEPS_IN: tuple[Turning, ...] = ("broke-in", "corrected")
+"""Turns of the user that are counted as findings are, although the list of kinds has none for them."""
+_ALIKE: dict[Kind, str] = {
+    "tool-error": "call-failed",
+    "command-failed": "call-failed",
+    "tool-aborted": "call-stopped",
+    "tool-unfinished": "call-stopped",
+}
+"""Kinds of finding that are examples of one thing."""
+_SORTS: dict[Turning, str] = {
+    "first-success": "success",
+    "retried": "success",
+    "corrected": "step-in",
+    "broke-in": "step-in",
+}
+"""What a message without a finding is an example of, when it is a turning point; the last one counts."""
 
 
 class Weights(NamedTuple):
@@ -34,8 +51,6 @@ class Weights(NamedTuple):
 
 
 EQUAL = Weights()
-ALIKE={"tool-error":"call-failed","command-failed":"call-failed","tool-aborted":"call-stopped","tool-unfinished":"call-stopped"}
-RARE=("broke-in","corrected")
 
 
 class Parts(NamedTuple):
@@ -72,31 +87,28 @@ def survey(columns: Columns) -> Survey:
     trouble = find_trouble(columns)
     turnings = find_turnings(columns, trouble)
     near = feel_turnings(turnings, len(columns.kinds))
-    cost = _cost(columns, trouble)
-    felt = _scaled(trouble.felt)
-    turned = _scaled([sum(point.points for point in points) for points in near])
-    rarity = _rarity(columns)
-    minor = ~bits(*MINOR)
-    rare = [rarity[mask & minor] for mask in columns.marks]
-    for turning in RARE:
-        for index in turnings.get(turning, []):
-            rare[index] = max(rare[index], surprise(len(turnings[turning]), len(rare)))
-    for index in trouble.spared:
-        cost[index] = rare[index] = 0.0
     counts = _count_kinds(columns)
-    sorts = _sorted(columns, turnings, counts)
-    own = frozenset().union(*turnings.values()) if turnings else frozenset()
-    for index, sort in enumerate(sorts):
-        if index in trouble.spared or (sort == "answer" and index not in own):
-            felt[index], turned[index] = felt[index] / 2, turned[index] / 2
-            if sort=="answer": cost[index]/=2
-    parts = list(map(Parts, cost, felt, turned, rare))
-    return Survey(columns, trouble, turnings, near, parts, counts, sorts)
+    sorts = _sort(columns, turnings, counts)
+    cost, felt = _cost(columns, trouble), _scaled(trouble.felt)
+    turned = _scaled([sum([point.points for point in points]) for points in near])
+    rarity = _rarity(columns, turnings)
+    for index in trouble.spared:
+        cost[index] = rarity[index] = 0.0
+        felt[index], turned[index] = felt[index] / 2, turned[index] / 2
+    for index in _bystanders(sorts, turnings):
+        cost[index], felt[index], turned[index] = cost[index] / 2, felt[index] / 2, turned[index] / 2
+    return Survey(columns, trouble, turnings, near, list(map(Parts, cost, felt, turned, rarity)), counts, sorts)
 
 
 def _scaled(values: list[int]) -> list[float]:
     scale = surprises(values)
     return [scale[value] for value in values]
+
+
+def _bystanders(sorts: list[str], turnings: dict[Turning, list[int]]) -> list[int]:
+    """Answers that are neither odd nor a turning point: what is counted for them is all their neighbours'."""
+    points = {index for places in turnings.values() for index in places}
+    return [index for index, sort in enumerate(sorts) if sort == "answer" and index not in points]
 
 
 def _cost(columns: Columns, trouble: Trouble) -> list[float]:
@@ -120,41 +132,40 @@ def _measured(columns: Columns, detour: Detour) -> tuple[int, int, int]:
     return columns.busy[detour.end] - columns.busy[detour.begin], detour.end - detour.begin, detour.setbacks
 
 
-def _rarity(columns: Columns) -> dict[int, float]:
-    """Mask of findings → the surprise of the share of messages that have all of them; 0 for none."""
-    minor = ~bits(*MINOR)
-    counts = Counter(mask & minor for mask in columns.marks)
-    return {
-        mask: surprise(sum(count for other, count in counts.items() if other & mask == mask), len(columns.marks))
-        for mask in counts
-    }
+def _rarity(columns: Columns, turnings: dict[Turning, list[int]]) -> list[float]:
+    """The surprise of the share of messages that have all the findings of one; of turns that step in as of findings."""
+    total = len(columns.marks)
+    counts = Counter(mask & _FOUND for mask in columns.marks)
+    rare = {mask: surprise(sum(n for other, n in counts.items() if other & mask == mask), total) for mask in counts}
+    rarity = [rare[mask & _FOUND] for mask in columns.marks]
+    for turning in STEPS_IN:
+        places = turnings.get(turning, [])
+        for index in places:
+            rarity[index] = max(rarity[index], surprise(len(places), total))
+    return rarity
+
+
+def _count_kinds(columns: Columns) -> dict[Kind, int]:
+    counts: Counter[Kind] = Counter()
+    for mask, count in Counter(columns.marks).items():
+        counts.update(dict.fromkeys(marked(mask), count))
+    return counts
 
 
 def main_kind(mask: int, counts: dict[Kind, int]) -> Kind | None:
     """The rarest of a message's kinds of finding, minor ones left out; of equals the first in `KINDS`."""
-    held = [kind for place, kind in enumerate(KINDS) if mask >> place & 1 and kind not in MINOR]
-    return min(held, key=lambda kind: counts[kind], default=None)
+    return min(marked(mask & _FOUND), key=lambda kind: counts[kind], default=None)
 
 
-def _count_kinds(columns: Columns) -> dict[Kind, int]:
-    masks = Counter(columns.marks)
-    return {kind: sum(n for mask, n in masks.items() if mask >> place & 1) for place, kind in enumerate(KINDS)}
-
-
-def _sorted(columns: Columns, turnings: dict[Turning, list[int]], counts: dict[Kind, int]) -> list[str]:
+def _sort(columns: Columns, turnings: dict[Turning, list[int]], counts: dict[Kind, int]) -> list[str]:
     """The sort of every message; all that the harness wrote is one."""
-    named = {mask: main_kind(mask, counts) for mask in set(columns.marks)}
+    kinds = {mask: main_kind(mask, counts) for mask in set(columns.marks)}
+    named = {mask: _ALIKE.get(kind, kind) if kind else "" for mask, kind in kinds.items()}
     sorts = [
-        (ALIKE.get(name, name) if (name:=named[mask]) else kind) if kind in ("typed", "answer") else "harness"
+        named[mask] or kind if kind in ("typed", "answer") else "harness"
         for kind, mask in zip(columns.kinds, columns.marks, strict=True)
     ]
-    renamed: tuple[tuple[Turning, str], ...] = (
-        ("first-success", "first-success"),
-        ("retried", "first-success"),
-        ("corrected", "step-in"),
-        ("broke-in", "step-in"),
-    )
-    for turning, sort in renamed:
+    for turning, sort in _SORTS.items():
         for index in turnings.get(turning, []):
             if sorts[index] == columns.kinds[index]:
                 sorts[index] = sort

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from narrator.targets.columns import Columns, bits
+from narrator.findings import mask_of
+from narrator.targets.columns import Columns
 from narrator.targets.surprise import surprise
 
 SetbackKind: TypeAlias = Literal["turn-failed", "call-stopped", "call-failed", "subagent-failed", "broken-in"]
@@ -20,10 +21,10 @@ _IN_A_ROW = 10
 """Turns that failed one after the other and are looked past for the one that went on."""
 POINTS = 1000
 """A surprise of 1 in whole points; sums of whole numbers are the same on every machine."""
-_TURN_FAILED = bits("aborted", "empty-completion", "reasoning-only", "provider-error", "cut-off", "unfinished")
-_CALL_STOPPED = bits("invalid-tool-call", "tool-aborted", "tool-unfinished")
+_TURN_FAILED = mask_of("aborted", "empty-completion", "reasoning-only", "provider-error", "cut-off", "unfinished")
+_CALL_STOPPED = mask_of("invalid-tool-call", "tool-aborted", "tool-unfinished")
 _ODD = _TURN_FAILED | _CALL_STOPPED
-_NUDGE = bits("user-nudge")
+_NUDGE = mask_of("user-nudge")
 
 
 class Detour(NamedTuple):
@@ -92,7 +93,7 @@ def _setback(columns: Columns, index: int, broke_in: frozenset[int]) -> SetbackK
         return "call-stopped"
     if index in broke_in:
         return "broken-in"
-    return "subagent-failed" if columns.marks[index] & bits("subagent") else "call-failed"
+    return "subagent-failed" if columns.marks[index] & mask_of("subagent") else "call-failed"
 
 
 def _passed_over(columns: Columns, index: int) -> bool:
@@ -113,8 +114,8 @@ def _same_turn(columns: Columns, index: int, other: int) -> bool:
 
 def _spared(columns: Columns, setbacks: Mapping[int, SetbackKind]) -> Iterator[int]:
     """Odd messages that cost nothing, go-on words when nothing was wrong, compactions between two turns."""
-    summaries = bits("compaction-summary")
-    odd = _TURN_FAILED | _NUDGE | summaries | bits("compaction-request")
+    summaries = mask_of("compaction-summary")
+    odd = _TURN_FAILED | _NUDGE | summaries | mask_of("compaction-request")
     for index in (index for index, mask in enumerate(columns.marks) if mask & odd):
         mask = columns.marks[index]
         if mask & _TURN_FAILED:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from narrator.targets.columns import Columns, bits
+from narrator.findings import mask_of
+from narrator.targets.columns import Columns
 from narrator.targets.surprise import surprise
 from narrator.targets.trouble import POINTS, Trouble, cuts
 
@@ -54,7 +55,7 @@ def _turnings(columns: Columns, trouble: Trouble) -> Iterator[tuple[int, Turning
     for run in trouble.repeats:
         yield run[0], "set-off"
         yield run[-1], "retried"
-    request = bits("compaction-request")
+    request = mask_of("compaction-request")
     yield from ((i, "cut") for i, mask in enumerate(columns.marks) if mask & request and cuts(columns, i))
     yield from ((index, "plan") for index in columns.lists)
 
@@ -65,7 +66,7 @@ def _user_turning(columns: Columns, trouble: Trouble, index: int, words: str) ->
         return "broke-in"
     if index - 1 in trouble.setbacks:
         return "after-setback"
-    if columns.marks[index] & bits("user-nudge"):
+    if columns.marks[index] & mask_of("user-nudge"):
         return None
     return "corrected" if _CORRECTION.search(words) else "user-turn"
 
