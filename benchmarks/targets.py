@@ -121,8 +121,9 @@ def among_oddities(case: Case, folder: Path) -> Iterator[tuple[int, int, float, 
         found = survey(take_columns(open_session(str(path))))
         target = planted.moved[case.target]
         listed = {index for index, _ in order(found, LIMIT)}
-        aborts = [found.parts[index].weighed(EQUAL) for index, kind in planted.places.items() if kind == "aborted"]
-        yield place(found, target), len(listed & set(planted.places)), max(aborts), found.parts[target].weighed(EQUAL)
+        scores = found.scores()
+        aborts = [scores[index] for index, kind in planted.places.items() if kind == "aborted"]
+        yield place(found, target), len(listed & set(planted.places)), max(aborts), scores[target]
 
 
 def main() -> None:

@@ -22,9 +22,10 @@ from narrator.formats import open_session
 from narrator.targets import LIMIT, Survey, Target, find_targets, order, survey, take_columns
 from narrator.targets.choose import choose
 from narrator.targets.reason import LONGEST
-from narrator.targets.score import EQUAL, Parts, Weights
+from narrator.targets.score import Weights
 from narrator.targets.surprise import surprise, surprises
 from narrator.targets.trouble import REACH
+from narrator.targets.turning import Turning, feel_turnings, near_turnings
 
 Stored = dict[str, Any]
 WORKS = tool()
@@ -153,7 +154,7 @@ def test_what_changed_nothing_counts_neither_as_rare_nor_as_costly(
     found = surveyed(tmp_path, json.loads(json.dumps(messages)))
     assert found.trouble.spared == expected
     for index in expected:
-        assert (found.parts[index].cost, found.parts[index].rarity) == (0, 0)
+        assert (found.parts_of(index).cost, found.parts_of(index).rarity) == (0, 0)
 
 
 # ---- detours -----------------------------------------------------------------------------------------------------
@@ -209,6 +210,8 @@ TURNINGS: list[tuple[str, list[Stored], dict[str, list[int]]]] = [
     ("go-on words", [user("a"), assistant("b"), user("continue")], {"user-turn": [0]}),
     ("a correction", [user("a"), assistant("b"), user("No, use uv")], {"user-turn": [0], "corrected": [2]}),
     ("another", [user("a"), assistant("b"), user("use uv instead")], {"user-turn": [0], "corrected": [2]}),
+    ("a third", [user("a"), assistant("b"), user("OK, please revert that")], {"user-turn": [0], "corrected": [2]}),
+    ("what may have to be undone", [user("a"), assistant("b"), user("try it, revert if slow")], {"user-turn": [0, 2]}),
     ("a word that only begins like one", [user("a"), assistant("b"), user("nothing yet?")], {"user-turn": [0, 2]}),
     ("a word that only looks like one", [user("a"), assistant("b"), user("no problem")], {"user-turn": [0, 2]}),
     (
@@ -243,28 +246,42 @@ def test_what_is_a_turning_point(tmp_path: Path, messages: list[Stored], expecte
 
 def test_the_strongest_turning_point_is_felt_and_the_nearer_the_more(tmp_path: Path) -> None:
     messages = [user("a"), *([call()] * 12), user("crashed"), *([call()] * 12)]
-    found = surveyed(tmp_path, json.loads(json.dumps(messages)))
-    assert [(point.place, point.turning) for point in found.near[13]] == [(13, "broke-in")]
-    assert [(point.place, point.turning) for point in found.near[6]] == [(0, "user-turn"), (13, "broke-in")]
-    points = [sum(point.points for point in points) for points in found.near]
+    found = surveyed(tmp_path, json.loads(json.dumps(messages))).turnings
+    near = [near_turnings(found, index, 26) for index in range(26)]
+    assert [(point.place, point.turning) for point in near[13]] == [(13, "broke-in")]
+    assert [(point.place, point.turning) for point in near[6]] == [(0, "user-turn"), (13, "broke-in")]
+    points = feel_turnings(found, 26)
+    assert points == [sum(point.points for point in several) for several in near]
     assert points[10] < points[11] < points[13] > points[15] > points[20]
     assert points[23] == 0
 
 
 def test_of_three_turning_points_two_are_felt(tmp_path: Path) -> None:
     messages = [user("a"), *([call()] * 12), call(LISTS), user("crashed"), assistant("b"), user("c"), call()]
-    found = surveyed(tmp_path, json.loads(json.dumps(messages)))
-    assert [point.turning for point in found.near[14]] == ["broke-in", "plan"]
+    found = surveyed(tmp_path, json.loads(json.dumps(messages))).turnings
+    assert [(point.turning, point.place) for point in near_turnings(found, 14, 18)] == [
+        ("broke-in", 14),
+        ("plan", 13),
+        ("user-turn", 16),
+    ]
+    assert feel_turnings(found, 18)[14] == sum(point.points for point in near_turnings(found, 14, 18)[:2])
+
+
+@pytest.mark.parametrize("places", [[0], [9], [3, 4, 5], [0, 9], [2, 8, 9], list(range(10))])
+def test_the_nearest_is_felt_once_wherever_they_are(places: list[int]) -> None:
+    turnings: dict[Turning, list[int]] = {"cut": places}
+    expected = [near_turnings(turnings, index, 10) for index in range(10)]
+    assert feel_turnings(turnings, 10) == [sum(point.points for point in points) for points in expected]
 
 
 # ---- the score and the order -------------------------------------------------------------------------------------
 
 
 def test_rarity_alone_is_worth_nothing() -> None:
-    assert Parts(0, 0, 0, 1).weighed(EQUAL) == 0
-    assert Parts(0.5, 0.2, 0.3, 0).weighed(EQUAL) == 1
-    assert Parts(0.5, 0.2, 0.3, 1).weighed(EQUAL) == 2
-    assert Parts(0.5, 0.2, 0.3, 1).weighed(Weights(0, 1, 2, 3)) == pytest.approx(3.2)
+    found = survey(take_columns(open_session(str(EXAMPLE))))
+    given = found._replace(parts=([0, 0.5, 0.5], [0, 0.2, 0.2], [0, 0.3, 0.3], [1, 0, 1]))
+    assert given.scores() == [0, 1, 2]
+    assert given.scores(Weights(0, 1, 2, 3)) == pytest.approx([0, 0.8, 3.2])
 
 
 def test_a_failed_subagent_is_rarer_than_a_failure(tmp_path: Path) -> None:
@@ -272,14 +289,15 @@ def test_a_failed_subagent_is_rarer_than_a_failure(tmp_path: Path) -> None:
     many = [*([call(FAILS)] * 5), *([call(tool("task", input={"prompt": "b"}, metadata={"sessionId": "ses_2"}))] * 5)]
     messages = [user("a"), *many, call(failed), *([call()] * 20)]
     found = surveyed(tmp_path, json.loads(json.dumps(messages)))
-    assert found.parts[11].rarity > max(found.parts[1].rarity, found.parts[6].rarity) > 0
+    rarity = [found.parts_of(index).rarity for index in (11, 1, 6)]
+    assert rarity[0] > max(rarity[1:]) > 0
 
 
 def test_kinds_that_tell_of_the_harness_are_not_counted_as_rare(tmp_path: Path) -> None:
     messages = [user("a"), call(tool(metadata={"exit": 0, "truncated": True})), *([call(command_of("b"))] * 3)]
     session = open_session(write(tmp_path, export(*json.loads(json.dumps(messages)))))
     assert find_targets(session, kinds=["output-truncated"])[0].index == 1
-    assert survey(take_columns(session)).parts[1].rarity == 0
+    assert survey(take_columns(session)).parts_of(1).rarity == 0
 
 
 CHOICES: list[tuple[str, list[float], str, list[int]]] = [
@@ -374,7 +392,7 @@ def test_planted_oddities_push_it_out_no_more_than_they_outrank_a_turning_messag
     assert not set(first) & set(planted.places)
     ordinary = planted.moved[case.ordinary]
     assert kinds_of(found, ordinary) == []
-    worth = [parts.weighed(EQUAL) for parts in found.parts]
+    worth = found.scores()
     aborts = [index for index, kind in planted.places.items() if kind == "aborted"]
     assert aborts
     assert worth[ordinary] > max(worth[index] for index in aborts)

@@ -56,4 +56,4 @@ def order(
     """At most `limit` messages, best first, each with what it is worth at its place."""
     wanted = mask_of(*kinds or ())
     indices = [i for i, mask in enumerate(found.columns.marks) if kinds is None or mask & wanted]
-    return choose([parts.weighed(weights) for parts in found.parts], found.sorts, indices, limit)
+    return choose(found.scores(weights), found.sorts, indices, limit)

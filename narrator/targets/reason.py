@@ -11,7 +11,7 @@ from narrator.sanitize import one_line
 from narrator.session import Message, Session, Text, ToolCall
 from narrator.targets.score import STEPS_IN, Survey, main_kind
 from narrator.targets.trouble import REACH, Detour, cuts
-from narrator.targets.turning import Turning
+from narrator.targets.turning import Turning, near_turnings
 
 LONGEST = 200
 """Characters of a reason."""
@@ -92,7 +92,7 @@ def _detail(found: Survey, message: Message, kind: Kind, words: str) -> str:
 
 def _clauses(found: Survey, index: int) -> Iterator[str]:
     """What made the score, the greatest part first; the rarity only multiplies it."""
-    parts = found.parts[index]
+    parts = found.parts_of(index)
     told = [
         (parts.cost, _detour(found, index)),
         (parts.trouble, _before(found, index)),
@@ -124,7 +124,7 @@ def _before(found: Survey, index: int) -> str:
 
 
 def _near(found: Survey, index: int) -> str:
-    near = found.near[index]
+    near = near_turnings(found.turnings, index, len(found.sorts))[:2]
     if any(point.place == index and point.turning == "set-off" for point in near):
         return "the first of its detour"
     point = next((point for point in near if point.place != index), None)  # what it is itself has been said

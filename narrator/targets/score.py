@@ -9,7 +9,7 @@ from narrator.findings import Kind, marked, mask_of
 from narrator.targets.columns import Columns
 from narrator.targets.surprise import surprise, surprises
 from narrator.targets.trouble import Detour, Trouble, find_trouble
-from narrator.targets.turning import Point, Turning, feel_turnings, find_turnings
+from narrator.targets.turning import Turning, feel_turnings, find_turnings
 
 MINOR: tuple[Kind, ...] = (
     "output-truncated",
@@ -54,17 +54,12 @@ EQUAL = Weights()
 
 
 class Parts(NamedTuple):
-    """What a score is made of, each from 0 to 1."""
+    """What the score of one message is made of, each from 0 to 1."""
 
     cost: float
     trouble: float
     turning: float
     rarity: float
-
-    def weighed(self, weights: Weights) -> float:
-        """(cost + trouble + turning) × (1 + rarity): an oddity counts for as much as it stands in the way of."""
-        consequence = weights.cost * self.cost + weights.trouble * self.trouble + weights.turning * self.turning
-        return consequence * (1 + weights.rarity * self.rarity)
 
 
 class Survey(NamedTuple):
@@ -73,31 +68,44 @@ class Survey(NamedTuple):
     columns: Columns
     trouble: Trouble
     turnings: dict[Turning, list[int]]
-    near: list[tuple[Point, ...]]
-    """Message → the turning points felt most there."""
-    parts: list[Parts]
+    parts: tuple[list[float], list[float], list[float], list[float]]
+    """Of every message, in the order of `Parts`."""
     counts: dict[Kind, int]
     """Kind of finding → messages that have it."""
     sorts: list[str]
     """Message → what it is an example of: its rarest finding, else who speaks and at what turn of the work."""
+
+    def parts_of(self, index: int) -> Parts:
+        """What the score of a message is made of."""
+        return Parts(*(part[index] for part in self.parts))
+
+    def scores(self, weights: Weights = EQUAL) -> list[float]:
+        """The score of every message: (cost + trouble + turning) × (1 + rarity).
+
+        An oddity counts for as much as it stands in the way of.
+        """
+        by_cost, by_trouble, by_turning, by_rarity = weights
+        return [
+            (by_cost * cost + by_trouble * trouble + by_turning * turning) * (1 + by_rarity * rarity)
+            for cost, trouble, turning, rarity in zip(*self.parts, strict=True)
+        ]
 
 
 def survey(columns: Columns) -> Survey:
     """Measure every message of a session; linear in their number."""
     trouble = find_trouble(columns)
     turnings = find_turnings(columns, trouble)
-    near = feel_turnings(turnings, len(columns.kinds))
     counts = _count_kinds(columns)
     sorts = _sort(columns, turnings, counts)
     cost, felt = _cost(columns, trouble), _scaled(trouble.felt)
-    turned = _scaled([sum([point.points for point in points]) for points in near])
+    turned = _scaled(feel_turnings(turnings, len(columns.kinds)))
     rarity = _rarity(columns, turnings)
     for index in trouble.spared:
         cost[index] = rarity[index] = 0.0
         felt[index], turned[index] = felt[index] / 2, turned[index] / 2
     for index in _bystanders(sorts, turnings):
         cost[index], felt[index], turned[index] = cost[index] / 2, felt[index] / 2, turned[index] / 2
-    return Survey(columns, trouble, turnings, near, list(map(Parts, cost, felt, turned, rarity)), counts, sorts)
+    return Survey(columns, trouble, turnings, (cost, felt, turned, rarity), counts, sorts)
 
 
 def _scaled(values: list[int]) -> list[float]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from operator import add
 from typing import Literal, NamedTuple, TypeAlias
 
 from narrator.findings import mask_of
@@ -20,13 +23,14 @@ MANY = 3
 """Setbacks of one matter from which on its first and the success after its last are turning points."""
 _CORRECTION = re.compile(
     r"^(?:no|nope|wait|stop|actually)\s*(?:[,.!:;–—-]|$)"
-    r"|\b(?:instead|rather|wrong|revert|undo|crash(?:ed|es)|failed|broken|not what|new plan|change of plan)\b"
+    r"|^(?:ok\w*,? |please |just )*(?:revert|undo)\b"
+    r"|\b(?:instead|rather|wrong|crash(?:ed|es)|failed|broken|not what|new plan|change of plan)\b"
 )
 """Words of a turn that asks for another course; in lower case."""
 
 
 class Point(NamedTuple):
-    """The turning point that is felt most at a message."""
+    """A turning point as it is felt at a message."""
 
     points: int
     place: int
@@ -39,7 +43,7 @@ def find_turnings(columns: Columns, trouble: Trouble) -> dict[Turning, list[int]
     found: dict[Turning, list[int]] = {}
     for index, turning in _turnings(columns, trouble):
         found.setdefault(turning, []).append(index)
-    return {turning: sorted(set(places)) for turning, places in found.items()}
+    return {turning: sorted(set(found[turning])) for turning in sorted(found)}
 
 
 def _turnings(columns: Columns, trouble: Trouble) -> Iterator[tuple[int, Turning]]:
@@ -80,26 +84,37 @@ def _ends(columns: Columns, trouble: Trouble, begin: int, end: int) -> Iterator[
         yield worked, "first-success"
 
 
-def feel_turnings(turnings: Mapping[Turning, list[int]], total: int) -> list[tuple[Point, ...]]:
-    """Message → the two turning points of different kinds that are felt most there, the stronger first.
+def feel_turnings(turnings: Mapping[Turning, list[int]], total: int) -> list[int]:
+    """Message → points of the two turning points of different kinds that are felt most there.
 
     The rarer its kind the more one is felt, and the nearer the more. Two, since a message that is one itself may stand
     beside another; not all, or places where much ordinary happens would be turning points.
     """
-    felt: list[tuple[Point, ...]] = [()] * total
-    for turning, places in sorted(turnings.items()):
-        for index, point in _felt(turning, places, total).items():
-            felt[index] = tuple(sorted((*felt[index], point), key=lambda other: -other.points)[:2])
-    return felt
+    first, second = [0] * total, [0] * total
+    for places in turnings.values():
+        points = round(POINTS * surprise(len(places), total))
+        slope = [points * (NEAR - distance) for distance in range(NEAR)]
+        # Each message is looked at once a kind: for the nearest place, of two as near the earlier.
+        begin = 0
+        for place, following in pairwise((*places, 2 * total + NEAR)):
+            end = min(total, place + NEAR, (place + following) // 2 + 1)
+            for index in range(max(begin, place - NEAR + 1), end):
+                here = slope[abs(index - place)]
+                if here > first[index]:
+                    first[index], second[index] = here, first[index]
+                elif here > second[index]:
+                    second[index] = here
+            begin = end
+    return list(map(add, first, second))
 
 
-def _felt(turning: Turning, places: list[int], total: int) -> dict[int, Point]:
-    """Of the turning points of one kind, the nearest to each message; of equals the first."""
-    points = round(POINTS * surprise(len(places), total))
-    felt: dict[int, Point] = {}
-    for place in places:
-        for index in range(max(0, place - NEAR + 1), min(total, place + NEAR)):
-            here = points * (NEAR - abs(index - place))
-            if here > (felt[index].points if index in felt else 0):
-                felt[index] = Point(here, place, turning)
-    return felt
+def near_turnings(turnings: Mapping[Turning, list[int]], index: int, total: int) -> list[Point]:
+    """The turning points that are felt at a message, of each kind the nearest, the strongest first."""
+    found = []
+    for turning, places in turnings.items():
+        after = bisect_left(places, index)
+        place = min(places[max(0, after - 1) : after + 1], key=lambda other: abs(other - index))
+        points = round(POINTS * surprise(len(places), total)) * (NEAR - abs(index - place))
+        if points > 0:
+            found.append(Point(points, place, turning))
+    return sorted(found, key=lambda point: -point.points)
