@@ -72,5 +72,12 @@ def take_columns(session: Session) -> Columns:
         worked=worked,
         lists=sorted({calls.message_of(number) for number, steps in enumerate(calls.steps) if steps & LIST}),
         uses=uses,
-        words={index: typed_text(session.message(index)) for index in skims.places("typed")},
+        words=_words(session),
     )
+
+
+def _words(session: Session) -> dict[int, str]:
+    """What was typed; the last turn first, since `mark` has looked at them in order and the last are still at hand."""
+    places = session.skims.places("typed")
+    texts = [typed_text(session.message(index)) for index in reversed(places)]
+    return dict(zip(places, reversed(texts), strict=True))
