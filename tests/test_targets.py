@@ -190,12 +190,12 @@ def test_a_command_that_fails_twice_and_then_works_is_a_detour_of_its_own(
     tmp_path: Path, between: list[Stored], expected: tuple[tuple[int, ...], ...]
 ) -> None:
     messages = [user("a"), call(FAILS), call(FAILS), *json.loads(json.dumps(between)), call(), assistant("done")]
-    assert surveyed(tmp_path, messages).trouble.repeats == expected
+    assert surveyed(tmp_path, messages).trouble.repeats == {index: run for run in expected for index in run}
 
 
 def test_a_command_that_fails_once_is_none(tmp_path: Path) -> None:
-    assert surveyed(tmp_path, [user("a"), call(FAILS), call(), call()]).trouble.repeats == ()
-    assert surveyed(tmp_path, [user("a"), call(FAILS, FAILS, WORKS), call()]).trouble.repeats == ()
+    assert surveyed(tmp_path, [user("a"), call(FAILS), call(), call()]).trouble.repeats == {}
+    assert surveyed(tmp_path, [user("a"), call(FAILS, FAILS, WORKS), call()]).trouble.repeats == {}
 
 
 # ---- turning points ----------------------------------------------------------------------------------------------
@@ -325,6 +325,7 @@ def test_every_neighbour_but_the_first_takes_a_fifth() -> None:
         (2, pytest.approx(0.64)),
         (3, pytest.approx(0.448)),
     ]
+    assert [index for index, _ in choose([1.0, 0.9, 0.8, 0.7], "aabb", range(4), 4)] == [0, 2, 1, 3]
     apart = [1.0, 1.0, *([0.0] * REACH), 0.9]
     assert choose(apart, [str(place) for place in range(len(apart))], [0, 1, REACH + 2], 3)[2] == (REACH + 2, 0.9)
 
@@ -454,8 +455,12 @@ REASONS: list[tuple[str, list[Stored], int, str]] = [
     ("subagent", [user("a"), *CALM * 4, call(tool("task", input={"prompt": "b"}, metadata={"sessionId": "ses_1"})),
      user("c")], 13, r"Work was delegated to a subagent; .*the user spoke before the turn was over 1 message later"),
     ("subagent that failed", [user("a"), *CALM,
-     call(tool("task", status="error", error="gone", input={"prompt": "b"}, metadata={"sessionId": "ses_1"}))], 4,
-     r"A tool call failed|Work was delegated to a subagent, and the call failed"),
+     call(tool("task", status="error", error="gone", input={"prompt": "b"}, metadata={"sessionId": "ses_1"})),
+     call(tool("edit", status="error", error="gone"))], 4, r"Work was delegated to a subagent, and the call failed; "),
+    ("a tool's error", [user("a"), *CALM, call(tool("edit", status="error", error="gone")), *CALM], 4,
+     r"A tool call failed \(edit\); "),
+    ("the endpoint", [user("a"), *CALM, assistant(error={"name": "APIError", "data": {"message": "busy"}}), user("b")],
+     4, r"The model call ended in an error of the endpoint \(APIError\); "),
     ("the user breaks in", [user("a"), *CALM, user("crashed\nagain"), call()], 4,
      r"The user spoke before the turn was over: “crashed again”; .*; the only one of its kind in 6 messages"),
     ("the user's turn", [user("a"), assistant("b"), user("x" * 100), assistant("c")], 2, r"The user's turn: “x{59}…”"),

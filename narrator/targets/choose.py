@@ -19,7 +19,8 @@ def choose(
 ) -> list[tuple[int, float]]:
     """At most `limit` of `indices`, each with what its score is worth at its place in the list; ties by index.
 
-    The n-th message of a sort counts for a n-th of its score. What is listed only takes away from the others, so that
+    The n-th message of a sort counts for an n-th of its score, or for what its neighbours leave it, if that is less:
+    one event among many of its sort must not pay twice. What is listed only takes away from the others, so that
     the head of the heap is the best as soon as its own worth is up to date: no other need be looked at.
     """
     heap = [(-scores[index], index) for index in indices]
@@ -30,7 +31,7 @@ def choose(
     while heap and len(chosen) < limit:
         stale, index = heap[0]
         near = bisect_right(places, index + REACH) - bisect_left(places, index - REACH)
-        worth = scores[index] * NEARBY ** max(0, near - 1) / (1 + listed[sorts[index]])
+        worth = scores[index] * min(NEARBY ** max(0, near - 1), 1 / (1 + listed[sorts[index]]))
         if -worth > stale:
             heapreplace(heap, (-worth, index))
             continue

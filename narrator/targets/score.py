@@ -127,7 +127,7 @@ def _cost(columns: Columns, trouble: Trouble) -> list[float]:
         whole = slice(begin, end)
         for measure, value in zip(measures, _measured(columns, Detour(begin, end, count)), strict=True):
             measure[whole] = [value] * (end - begin)
-    for run in trouble.repeats:
+    for run in dict.fromkeys(trouble.repeats.values()):
         values = _measured(columns, Detour(run[0], run[-1] + 1, len(run) - 1))
         for index in run:
             for measure, value in zip(measures, values, strict=True):

@@ -41,14 +41,16 @@ class Trouble(NamedTuple):
 
     setbacks: Mapping[int, SetbackKind]
     """Message → what went wrong there, in order."""
+    places: list[int]
+    """The messages of `setbacks`."""
     broke_in: frozenset[int]
     """User's turns that came while the work was running and are more than go-on words."""
     spared: frozenset[int]
     """Odd messages that changed nothing: they count neither as rare nor as costly."""
     detours: tuple[Detour, ...]
     """At most one for each matter (`_matters`), in order."""
-    repeats: tuple[tuple[int, ...], ...]
-    """Messages in which one command failed twice or more, and the last of them, in which it worked."""
+    repeats: Mapping[int, tuple[int, ...]]
+    """Message → the run that it is in: two messages or more in which one command failed, and where it worked."""
     felt: list[int]
     """Message → points of the setbacks here and just before; of a setback, those that followed, if they are more."""
 
@@ -64,10 +66,11 @@ def find_trouble(columns: Columns) -> Trouble:
     detours = tuple(_detours(columns, setbacks, _matters(columns, broke_in), settled))
     return Trouble(
         setbacks=setbacks,
+        places=list(setbacks),
         broke_in=broke_in,
         spared=frozenset(_spared(columns, setbacks)),
         detours=detours,
-        repeats=repeats,
+        repeats={index: run for run in repeats for index in run},
         felt=_feel(len(columns.kinds), setbacks, detours),
     )
 

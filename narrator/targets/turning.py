@@ -56,7 +56,7 @@ def _turnings(columns: Columns, trouble: Trouble) -> Iterator[tuple[int, Turning
     for detour in trouble.detours:
         if detour.setbacks >= MANY:
             yield from _ends(columns, trouble, detour.begin, detour.end)
-    for run in trouble.repeats:
+    for run in dict.fromkeys(trouble.repeats.values()):
         yield run[0], "set-off"
         yield run[-1], "retried"
     request = mask_of("compaction-request")
@@ -114,7 +114,7 @@ def near_turnings(turnings: Mapping[Turning, list[int]], index: int, total: int)
     for turning, places in turnings.items():
         after = bisect_left(places, index)
         place = min(places[max(0, after - 1) : after + 1], key=lambda other: abs(other - index))
-        points = round(POINTS * surprise(len(places), total)) * (NEAR - abs(index - place))
-        if points > 0:
-            found.append(Point(points, place, turning))
+        nearness = NEAR - abs(index - place)
+        if nearness > 0:
+            found.append(Point(round(POINTS * surprise(len(places), total)) * nearness, place, turning))
     return sorted(found, key=lambda point: -point.points)
