@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -65,18 +64,25 @@ def _columns() -> int | None:
 
 
 def _print(session: Session, found: tuple[Target, ...]) -> None:
-    """A line a message for a pipe; on a terminal the sentence stands below, wrapped to its width."""
-    from narrator.clock import iso
-
-    rank, width = len(str(len(found))), len(str(len(session) - 1))
+    """A line a message for a pipe; on a terminal the sentence stands below, folded to its width."""
     columns = _columns()
     for place, target in enumerate(found, 1):
-        clock = (iso(session.skims[target.index].created) or "no time").replace("T", " ").rstrip("Z")
-        head = f"{place:>{rank}}  {target.index:>{width}}  {clock:<19}"
-        marks = f"  [{', '.join(target.kinds)}]" if target.kinds else ""
+        head = _head(session, target, f"{place:>{len(str(len(found)))}}")
         if columns is None:
-            typer.echo(f"{head}{marks}  {target.says}")
+            typer.echo(f"{head}  {target.says}")
             continue
-        typer.echo((head + marks)[:columns].rstrip())
+        from narrator.cli.screen import cut, fold
+
+        typer.echo(cut(head.rstrip(), columns))
         indent = " " * min(_INDENT, columns // 2)
-        typer.echo(textwrap.fill(target.says, columns, initial_indent=indent, subsequent_indent=indent))
+        for piece in fold(target.says, columns - len(indent)):
+            typer.echo(indent + piece)
+
+
+def _head(session: Session, target: Target, rank: str) -> str:
+    """Rank, number, time and kinds."""
+    from narrator.clock import iso
+
+    clock = (iso(session.skims[target.index].created) or "no time").replace("T", " ").rstrip("Z")
+    marks = f"  [{', '.join(target.kinds)}]" if target.kinds else ""
+    return f"{rank}  {target.index:>{len(str(len(session) - 1))}}  {clock:<19}{marks}"
