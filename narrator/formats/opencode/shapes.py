@@ -108,6 +108,7 @@ class Part(Struct, gc=False):
 
     @property
     def is_text(self) -> bool:
+        """Whether it is a text part that holds a text."""
         return self.type == "text" and bytes(self.text)[:1] == b'"'
 
 
