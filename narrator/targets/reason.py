@@ -62,7 +62,8 @@ def give_reason(session: Session, found: Survey, index: int) -> str:
 def _head(session: Session, found: Survey, index: int, own: Collection[Turning]) -> str:
     message, columns = session.message(index), found.columns
     kind = main_kind(columns.marks[index], found.counts)
-    words = f"“{one_line(columns.words.get(index, ''), _QUOTED)}”"
+    typed = columns.words.get(index, "")
+    words = f"“{one_line(typed, _QUOTED)}”" if typed else "nothing typed"
     if kind is not None:
         return _HEADS[kind] + _detail(found, message, kind, words)
     if index in columns.words:

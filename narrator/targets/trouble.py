@@ -77,9 +77,9 @@ def find_trouble(columns: Columns) -> Trouble:
 
 def _broken_in(columns: Columns) -> Iterator[int]:
     """The message before holds a tool call, so the model was to be asked again; it was not stopped either."""
-    for index in columns.words:
+    for index, words in columns.words.items():
         running = index > 0 and columns.called[index - 1] and not columns.marks[index - 1] & _ODD
-        if running and not columns.marks[index] & _NUDGE:
+        if running and words and not columns.marks[index] & _NUDGE:
             yield index
 
 
