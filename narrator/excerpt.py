@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from narrator.clock import iso, span, stamp
 from narrator.findings import Finding
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
+from narrator.repeats import leave_out_repeats
 from narrator.sanitize import one_line, shorten
 from narrator.session import Message, Role, Session, Text
 from narrator.tokens import count_tokens
@@ -18,16 +19,24 @@ __all__ = ["ANY_KEY", "CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", 
 CHARACTERS_A_TOKEN = 5.5
 """As many as there are in dense prose: a token limit becomes a character limit with it, too high rather than too low,
 and what comes out is counted and shortened again until it fits."""
+_EXACT, _SURELY = 2000, 1.3
+"""Tokens of a limit from which on what may fit is counted whole; below, how far over it an estimate must be."""
+_SAMPLED, _SAMPLE = 3, 200
+"""Texts of which a sample is taken, and characters at either end of each."""
 KEY_DIGITS = 8
 """Decimal digits of the session's hash that mark our lines in a prompt."""
 ANY_KEY = "0" * KEY_DIGITS
 """Stands for the key where tokens are counted: all keys have as many."""
 _LEAST = 100
 """Characters below which a shortened passage is not worth its label."""
+_MOST_LABELS = 8
+"""Labels that are counted before a text is shortened to its limit."""
 _LABEL = 20
 """Characters of text that a label takes the place of."""
 _OPENING = 160
 """Characters of an output's first line that are shown in any case: it says what the output is."""
+_BODY = "\0"
+"""Stands for the recorded text of a message in what is printed round it; no recorded text holds it."""
 _SECTION = re.compile(r"(?m)^(?=## )")
 _MOST_SECTIONS, _LEAST_A_SECTION = 12, 50
 """Sections, and characters for each, with which a text under headings is still shortened section by section."""
@@ -59,6 +68,8 @@ class Excerpt(Record):
     passages: tuple[Passage, ...]
     omitted: int = 0
     """Characters of the message left out, in all passages."""
+    why: str = ""
+    """Of a message from far away, why it is shown, in the product's words: `msg 12 answers it`."""
 
     @property
     def time(self) -> str | None:
@@ -82,13 +93,22 @@ class Excerpt(Record):
 
     def printed(self, findings: Sequence[Finding], key: str) -> str:
         """As `prompts/_shared/message.md.j2` prints it, for counting (`tests/test_prompt.py` compares the two)."""
+        return self.framed(findings, key).replace(_BODY, self.body(key), 1)
+
+    def framed(self, findings: Sequence[Finding], key: str) -> str:
+        """What is printed round its recorded text, which stands where `_BODY` is."""
         lines = [f"[msg {self.index}] {self.role}", f"record: {self.states()}"]
         lines += [f"record: {finding.kind}: {finding.says}" for finding in findings]
+        lines += [f"record: shown because {self.why}"] if self.why else []
         if self.passages:
-            lines += [f"<conversation_data {key}>", _body(self.passages, key), f"</conversation_data {key}>"]
+            lines += [f"<conversation_data {key}>", _BODY, f"</conversation_data {key}>"]
         else:
             lines.append("record: this message holds no text, no tool call and no other part")
         return "\n".join(lines) + "\n"
+
+    def body(self, key: str) -> str:
+        """Its recorded text under labels."""
+        return _body(self.passages, key)
 
     def states(self) -> str:
         """What the record states of it beside its findings, in the product's words, on one line."""
@@ -127,12 +147,25 @@ class Excerpt(Record):
         return f"{whole}, out {self.tokens['out']:,}{thought}"
 
 
-def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> Excerpt:
-    """Message `index` whole, or with its text and labels in at most about `limit` tokens."""
+def take_excerpt(
+    session: Session, index: int, *, limit: int | None = None, shown: Mapping[str, int] | None = None, why: str = ""
+) -> Excerpt:
+    """Message `index` whole, or with its text and labels in at most about `limit` tokens.
+
+    Args:
+        session: The session.
+        index: The message's place in it.
+        limit: Estimated tokens.
+        shown: Lines of outputs that are shown already (`repeats.lines_shown`), of which few are shown again.
+        why: Why it is shown, where that is to be said.
+    """
     message, skim = session.message(index), session.skims[index]
     passages, omitted = passages_of(message, session), 0
-    if limit is not None and not _fits(passages, limit):
-        passages, omitted = _fit(passages, limit)
+    if shown:
+        passages, omitted = leave_out_repeats(passages, index, shown)
+    if limit is not None:
+        passages, left_out = _fit(passages, limit)
+        omitted += left_out
     tokens = message.tokens
     named = {
         "in": tokens.input,
@@ -157,6 +190,7 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         tokens=named,
         passages=passages,
         omitted=omitted,
+        why=why,
     )
 
 
@@ -193,20 +227,32 @@ def _length(passages: Sequence[Passage]) -> int:
     return count_tokens(_body(passages, ANY_KEY))
 
 
-def _fits(passages: Sequence[Passage], limit: int) -> bool:
-    """Whether they take at most `limit` tokens; what has more than forty characters a token is not even counted."""
-    return sum(len(passage.text) for passage in passages) <= 40 * limit and _length(passages) <= limit
+def _fit(passages: tuple[Passage, ...], limit: int) -> tuple[tuple[Passage, ...], int]:
+    """The passages in at most `limit` tokens, as far as that can be had, and the characters left out.
 
-
-def _fit(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ...], int]:
-    """The passages in at most `limit` tokens, as far as that can be had, and the characters left out."""
-    characters = int(limit * CHARACTERS_A_TOKEN)
+    Counting costs more than all else here. So what has more than forty characters a token is not counted whole, nor
+    under a small limit what a sample of it says to be far too long; and the sample says how much to keep.
+    """
+    total = sum(len(passage.text) for passage in passages)
+    density = _density(passages) if total > limit else 1.0
+    whole = total <= 40 * limit if limit >= _EXACT else total * density <= _SURELY * limit
+    if whole and _length(passages) <= limit:
+        return passages, 0
+    labels = min(_length([passage.model_copy(update={"text": ""}) for passage in passages[:_MOST_LABELS]]), limit // 2)
+    characters = min(total, int((limit - labels) / density * 0.95))
     while True:
         shown, omitted = _shorten(passages, max(_LEAST, characters))
         length = _length(shown)
         if length <= limit or characters <= _LEAST:
             return shown, omitted
-        characters = int(characters * limit / length * 0.97)
+        characters = int(characters * (limit - labels) / (length - labels) * 0.97)
+
+
+def _density(passages: Sequence[Passage]) -> float:
+    """Tokens a character, in both ends of the longest texts: what is kept of them when they are shortened."""
+    longest = sorted(passages, key=lambda passage: -len(passage.text))[:_SAMPLED]
+    sample = "\n".join(passage.text[:_SAMPLE] + passage.text[-_SAMPLE:] for passage in longest)
+    return max(count_tokens(sample) / len(sample), 1 / 40)
 
 
 def _shorten(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ...], int]:
@@ -217,7 +263,7 @@ def _shorten(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ..
     for passage, share in zip(kept, _shares([len(passage.text) for passage in kept], limit, _LEAST), strict=True):
         text, left_out = _cut(passage, share)
         omitted += left_out
-        shown.append(passage.model_copy(update={"text": text, "omitted": left_out}) if left_out else passage)
+        shown.append(passage.model_copy(update={"text": text, "omitted": passage.omitted + left_out}) if left_out else passage)
     return tuple(shown), omitted
 
 
@@ -250,8 +296,10 @@ def abridge(text: str, limit: int) -> tuple[str, int]:
     Head and tail (`sanitize.shorten`); of a text under headings, as a compaction summary is, those of every section:
     its goal stands at the beginning, what was reached near the end.
     """
+    if len(text) <= limit or text.count("\n## ") < 2:
+        return shorten(text, limit)
     sections = _SECTION.split(text)
-    if len(text) <= limit or not 3 <= len(sections) <= min(_MOST_SECTIONS, limit // _LEAST_A_SECTION):
+    if not 3 <= len(sections) <= min(_MOST_SECTIONS, limit // _LEAST_A_SECTION):
         return shorten(text, limit)
     shares = _shares([len(section) for section in sections], limit, 0)
     pieces = [shorten(section, share) for section, share in zip(sections, shares, strict=True)]
