@@ -41,6 +41,8 @@ _GAP = 28
 """Tokens of the gap mark before an entry, for choosing; what was really taken is counted."""
 _LEAST = 40
 """Tokens that the smallest entry takes with its marks."""
+_MISFITS = 6
+"""Entries that are tried and found too long for what is left of the bound, before no more are."""
 _SHORTEST = 60
 """Characters below which no entry is cut."""
 _NUDGES = 200
@@ -121,15 +123,18 @@ def choose_entries(session: Session, room: int) -> tuple[list[Pick], list[Pick]]
     fixed = [_pick(session, index, limit, milestones.get(index)) for index, limit in _fixed(session).items()]
     room -= sum(cost for _, cost in fixed)
     chosen = {pick.index: pick for pick, _ in fixed}
+    misfits = 0
     for candidate in _in_turn(session, milestones):
-        if room < _LEAST:
+        if room < _LEAST or misfits > _MISFITS:
             break
         if candidate.index in chosen:
             continue
         pick, cost = _pick(session, *candidate)
-        if cost <= room:
-            chosen[pick.index] = pick
-            room -= cost
+        if cost > room:
+            misfits += 1
+            continue
+        chosen[pick.index] = pick
+        room -= cost
     picks = list(chosen.values())
     return picks[: len(fixed)], picks[len(fixed) :]
 
@@ -219,30 +224,38 @@ def _endings(session: Session, part: range) -> list[int]:
 
 def _pick(session: Session, index: int, limit: int, milestone: Milestone | None = None) -> tuple[Pick, int]:
     """A message in about `limit` tokens, and what it costs in the outline."""
-    pick = Pick(index, int(limit * CHARACTERS_A_TOKEN), limit >= _SUMMARY, milestone)
-    while True:
-        text = gist_of(session, pick).text
-        length = count_tokens(text)
-        if length <= limit or pick.characters < _SHORTEST:
-            break
-        characters = int(min(len(text), pick.characters) * limit / length * 0.97)
-        pick = Pick(index, characters, limit >= _SUMMARY, milestone)
+    whole = limit >= _SUMMARY
+    text, _ = _source(session, index, milestone, whole=whole)
+    characters = int(limit * CHARACTERS_A_TOKEN)
+    while (length := count_tokens(short := _cut(text, characters, whole=whole)[0])) > limit and characters > _SHORTEST:
+        characters = int(min(len(short), characters) * limit / length * 0.97)
     named = f"msg {index}, {stamp(session.skims.created[index])}, compaction-summary"
     reached = f"; {milestone.named(session)}" if milestone else ""
-    return pick, length + count_tokens(f"[{ANY_KEY} {named}{reached}]\n\n") + _GAP
+    cost = length + count_tokens(f"[{ANY_KEY} {named}{reached}]\n\n") + _GAP
+    return Pick(index, characters, whole, milestone), cost
 
 
 def gist_of(session: Session, pick: Pick) -> Gist:
     """What the entry of a message says."""
-    message = session.message(pick.index)
+    text, spoken = _source(session, pick.index, pick.milestone, whole=pick.whole)
+    short, omitted = _cut(text, pick.characters, whole=pick.whole)
+    return Gist(short, spoken, omitted)
+
+
+def _source(session: Session, index: int, milestone: Milestone | None, *, whole: bool) -> tuple[str, bool]:
+    """The text of an entry before it is shortened, and whether it is the message's own."""
+    message = session.message(index)
     words = _words(message)
-    text = words or (_done(session, message, pick.milestone) if pick.milestone else _stubs(message))
-    if pick.whole:
-        short, omitted = abridge(re.sub(r"\n\s*\n", "\n", text.strip()), pick.characters)
-        return Gist(short, bool(words), omitted)
-    line = one_line(text)
-    short = one_line(line, pick.characters)
-    return Gist(short, bool(words), len(line) - len(short) + 1 if short != line else 0)
+    text = words or (_done(session, message, milestone) if milestone else _stubs(message))
+    return re.sub(r"\n\s*\n", "\n", text.strip()) if whole else one_line(text), bool(words)
+
+
+def _cut(text: str, characters: int, *, whole: bool) -> tuple[str, int]:
+    """About so many characters of it, and how many are left out."""
+    if whole:
+        return abridge(text, characters)
+    short = one_line(text, characters)
+    return short, len(text) - len(short) + 1 if short != text else 0
 
 
 def _words(message: Message) -> str:

@@ -12,6 +12,7 @@ from narrator.record import Record
 from narrator.repeats import leave_out_repeats
 from narrator.sanitize import one_line, shorten
 from narrator.session import Message, Role, Session, Text
+from narrator.skims import KINDS
 from narrator.tokens import count_tokens
 
 __all__ = ["ANY_KEY", "CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
@@ -21,7 +22,7 @@ CHARACTERS_A_TOKEN = 5.5
 and what comes out is counted and shortened again until it fits."""
 _EXACT, _SURELY = 2000, 1.3
 """Tokens of a limit from which on what may fit is counted whole; below, how far over it an estimate must be."""
-_SAMPLED, _SAMPLE = 3, 200
+_SAMPLED, _SAMPLE = 2, 150
 """Texts of which a sample is taken, and characters at either end of each."""
 KEY_DIGITS = 8
 """Decimal digits of the session's hash that mark our lines in a prompt."""
@@ -29,8 +30,9 @@ ANY_KEY = "0" * KEY_DIGITS
 """Stands for the key where tokens are counted: all keys have as many."""
 _LEAST = 100
 """Characters below which a shortened passage is not worth its label."""
-_MOST_LABELS = 8
-"""Labels that are counted before a text is shortened to its limit."""
+_MOST_LABELS, _MARK = 8, 14
+"""Labels that count before a text is shortened to its limit, and tokens of what stands in one beside its words, and of
+the mark where something is left out."""
 _LABEL = 20
 """Characters of text that a label takes the place of."""
 _OPENING = 160
@@ -159,7 +161,8 @@ def take_excerpt(
         shown: Lines of outputs that are shown already (`repeats.lines_shown`), of which few are shown again.
         why: Why it is shown, where that is to be said.
     """
-    message, skim = session.message(index), session.skims[index]
+    message, skims = session.message(index), session.skims
+    parent = skims.parents[index]
     passages, omitted = passages_of(message, session), 0
     if shown:
         passages, omitted = leave_out_repeats(passages, index, shown)
@@ -178,15 +181,15 @@ def take_excerpt(
         index=index,
         id=message.id,
         role=message.role,
-        kind=skim.kind,
+        kind=KINDS[skims.kinds[index]],
         created=message.created,
         completed=message.completed,
         finish=message.finish,
-        parent=skim.parent,
+        parent=None if parent < 0 else parent,
         by_user=_by_user(session, message),
         during=_running(session, index),
         model=message.model,
-        calls=skim.calls,
+        calls=len(session.calls.of(index)),
         tokens=named,
         passages=passages,
         omitted=omitted,
@@ -200,17 +203,18 @@ _RUN_BY_USER = "The following tool was executed by the user"
 
 def _by_user(session: Session, message: Message) -> bool:
     """Whether no model call began and the message before it says that the user ran what follows."""
-    asked = session.skims[message.index].parent
-    if message.called or message.role != "assistant" or asked is None or session.skims[asked].kind != "synthetic":
+    skims = session.skims
+    asked = skims.parents[message.index]
+    if message.called or message.role != "assistant" or asked < 0 or KINDS[skims.kinds[asked]] != "synthetic":
         return False
     return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)
 
 
 def _running(session: Session, index: int) -> int | None:
     """The message before a user's turn, if it had begun and not ended when the turn was sent: by time, not by place."""
-    own, before = session.skims[index], session.skims[index - 1] if index else None
-    if own.kind != "typed" or before is None:
+    if not index or KINDS[session.skims.kinds[index]] != "typed":
         return None
+    own, before = session.skims[index], session.skims[index - 1]
     times = (before.created, own.created, before.completed)
     if times[0] is None or times[1] is None or times[2] is None:
         return None
@@ -238,14 +242,15 @@ def _fit(passages: tuple[Passage, ...], limit: int) -> tuple[tuple[Passage, ...]
     whole = total <= 40 * limit if limit >= _EXACT else total * density <= _SURELY * limit
     if whole and _length(passages) <= limit:
         return passages, 0
-    labels = min(_length([passage.model_copy(update={"text": ""}) for passage in passages[:_MOST_LABELS]]), limit // 2)
-    characters = min(total, int((limit - labels) / density * 0.95))
+    labels = passages[:_MOST_LABELS]
+    fixed = min(limit // 2, _MARK * len(labels) + sum(len(passage.label) for passage in labels) // 4)
+    characters = min(total, int((limit - fixed) / density))
     while True:
         shown, omitted = _shorten(passages, max(_LEAST, characters))
         length = _length(shown)
         if length <= limit or characters <= _LEAST:
             return shown, omitted
-        characters = int(characters * (limit - labels) / (length - labels) * 0.97)
+        characters = int(characters * (limit - fixed) / (length - fixed) * 0.95)
 
 
 def _density(passages: Sequence[Passage]) -> float:
@@ -270,6 +275,8 @@ def _shorten(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ..
 def _cut(passage: Passage, limit: int) -> tuple[str, int]:
     """A passage's text in about `limit` characters, and how many were left out."""
     text = passage.text
+    if len(text) <= limit:
+        return text, 0
     if passage.kind == "input":  # the argument that says most stands first
         return shorten(text, limit, head=1)
     lead = len(text) - len(text.lstrip())
