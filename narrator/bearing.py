@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from narrator.segments import SHORT
 from narrator.session import Session
@@ -38,7 +39,7 @@ _TYPED, _ANSWER = KINDS.index("typed"), KINDS.index("answer")
 _ASSISTANT = ROLES.index("assistant")
 
 
-class Bearing(NamedTuple):
+class Bearing(Struct, frozen=True):
     """A message that bears on the target."""
 
     index: int

@@ -17,12 +17,12 @@ import msgspec
 from msgspec import Struct
 
 from narrator.clock import stamp
-from narrator.excerpt import ANY_KEY, CHARACTERS_A_TOKEN, abridge
 from narrator.findings import NUDGE_WORDS, typed_text
 from narrator.milestones import Milestone, find_milestones
 from narrator.sanitize import one_line
 from narrator.segments import SHORT, find_segments
 from narrator.session import Block, File, Marker, Message, Session, Text, ToolCall
+from narrator.shortening import ANY_KEY, CHARACTERS_A_TOKEN, abridge
 from narrator.skims import KINDS
 from narrator.subjects import call_at, subject_of
 from narrator.tokens import count_tokens
@@ -67,7 +67,7 @@ class Pick(Struct, frozen=True, array_like=True):
     milestone: Milestone | None = None
 
 
-class Gist(NamedTuple):
+class Wording(NamedTuple):
     """What an entry says."""
 
     text: str
@@ -89,7 +89,7 @@ class Kept(Struct, frozen=True, array_like=True):
         return _checksum(printed) == self.printed
 
 
-class _Candidate(NamedTuple):
+class _Candidate(Struct, frozen=True):
     index: int
     limit: int
     """Tokens."""
@@ -129,7 +129,7 @@ def choose_entries(session: Session, room: int) -> tuple[list[Pick], list[Pick]]
             break
         if candidate.index in chosen:
             continue
-        pick, cost = _pick(session, *candidate)
+        pick, cost = _pick(session, candidate.index, candidate.limit, candidate.milestone)
         if cost > room:
             misfits += 1
             continue
@@ -235,11 +235,11 @@ def _pick(session: Session, index: int, limit: int, milestone: Milestone | None 
     return Pick(index, characters, whole, milestone), cost
 
 
-def gist_of(session: Session, pick: Pick) -> Gist:
+def word_entry(session: Session, pick: Pick) -> Wording:
     """What the entry of a message says."""
     text, spoken = _source(session, pick.index, pick.milestone, whole=pick.whole)
     short, omitted = _cut(text, pick.characters, whole=pick.whole)
-    return Gist(short, spoken, omitted)
+    return Wording(short, spoken, omitted)
 
 
 def _source(session: Session, index: int, milestone: Milestone | None, *, whole: bool) -> tuple[str, bool]:

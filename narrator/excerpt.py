@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from narrator.clock import iso, span, stamp
-from narrator.findings import Finding
+from narrator.findings import Finding, call_during, running_when_sent, sent_meanwhile
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
 from narrator.repeats import leave_out_repeats
-from narrator.sanitize import one_line, shorten
+from narrator.sanitize import one_line
 from narrator.session import Message, Role, Session, Text
+from narrator.shortening import fit_passages, label_passages
 from narrator.skims import KINDS
-from narrator.tokens import count_tokens
 
-__all__ = ["ANY_KEY", "CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
-
-CHARACTERS_A_TOKEN = 5.5
-"""As many as there are in dense prose: a token limit becomes a character limit with it, too high rather than too low,
-and what comes out is counted and shortened again until it fits."""
-_EXACT, _SURELY = 2000, 1.3
-"""Tokens of a limit from which on what may fit is counted whole; below, how far over it an estimate must be."""
-_SAMPLED, _SAMPLE = 2, 150
-"""Texts of which a sample is taken, and characters at either end of each."""
-KEY_DIGITS = 8
-"""Decimal digits of the session's hash that mark our lines in a prompt."""
-ANY_KEY = "0" * KEY_DIGITS
-"""Stands for the key where tokens are counted: all keys have as many."""
-_LEAST = 100
-"""Characters below which a shortened passage is not worth its label."""
-_MOST_LABELS, _MARK = 8, 14
-"""Labels that count before a text is shortened to its limit, and tokens of what stands in one beside its words, and of
-the mark where something is left out."""
-_LABEL = 20
-"""Characters of text that a label takes the place of."""
-_OPENING = 160
-"""Characters of an output's first line that are shown in any case: it says what the output is."""
 _BODY = "\0"
 """Stands for the recorded text of a message in what is printed round it; no recorded text holds it."""
-_SECTION = re.compile(r"(?m)^(?=## )")
-_MOST_SECTIONS, _LEAST_A_SECTION = 12, 50
-"""Sections, and characters for each, with which a text under headings is still shortened section by section."""
+_MOST_TURNS = 4
+"""Turns sent meanwhile that are listed."""
 
 
 class Excerpt(Record):
@@ -61,8 +37,14 @@ class Excerpt(Record):
     by_user: bool
     """The user ran a command inside the session: stored as the assistant's, but no model was asked."""
     during: int | None
-    """Index of the message before it, if that one was still running when this one was sent by the user."""
+    """Index of the message that was still running when the user sent this one: by time, not by place."""
+    during_call: str | None
+    """The tool whose call in that message was running then, where its times are recorded."""
+    meanwhile: tuple[int, ...]
+    """Indices of the turns that the user sent while this one was running."""
     model: str | None
+    cost: float | None
+    """Dollars, as the agent reckoned them."""
     calls: int
     """Tool calls in it."""
     tokens: dict[str, int]
@@ -110,7 +92,7 @@ class Excerpt(Record):
 
     def body(self, key: str) -> str:
         """Its recorded text under labels."""
-        return _body(self.passages, key)
+        return label_passages(self.passages, key)
 
     def states(self) -> str:
         """What the record states of it beside its findings, in the product's words, on one line."""
@@ -118,7 +100,12 @@ class Excerpt(Record):
         if self.parent is not None:
             facts.append(f"answers msg {self.parent}")
         if self.during is not None:
-            facts.append(f"sent while msg {self.during} was still running")
+            called = f", during its {self.during_call} call" if self.during_call else ""
+            facts.append(f"sent while msg {self.during} was still running{called}")
+        if self.meanwhile:
+            listed = ", ".join(map(str, self.meanwhile[:_MOST_TURNS]))
+            more = len(self.meanwhile) - _MOST_TURNS
+            facts.append(f"meanwhile the user sent msg {listed}" + (f" and {more} more" if more > 0 else ""))
         if self.by_user:
             facts.append("the user ran this command, no model was asked")
         return "; ".join(fact for fact in facts if fact)
@@ -140,7 +127,7 @@ class Excerpt(Record):
         if not self.tokens:
             return None
         if not any(self.tokens.values()):
-            return "no tokens counted"
+            return "no tokens counted" + (", cost 0" if self.cost == 0 else "")
         cached = {name: count for name in ("read from cache", "written to cache") if (count := self.tokens[name])}
         whole = f"tokens in {self.tokens['in'] + sum(cached.values()):,}"
         if cached:
@@ -163,11 +150,13 @@ def take_excerpt(
     """
     message, skims = session.message(index), session.skims
     parent = skims.parents[index]
+    running = running_when_sent(session, index)
+    waited = None if running is None else call_during(session, running, skims.created[index])
     passages, omitted = passages_of(message, session), 0
     if shown:
         passages, omitted = leave_out_repeats(passages, index, shown)
     if limit is not None:
-        passages, left_out = _fit(passages, limit)
+        passages, left_out = fit_passages(passages, limit)
         omitted += left_out
     tokens = message.tokens
     named = {
@@ -187,8 +176,11 @@ def take_excerpt(
         finish=message.finish,
         parent=None if parent < 0 else parent,
         by_user=_by_user(session, message),
-        during=_running(session, index),
+        during=running,
+        meanwhile=sent_meanwhile(session, index),
+        during_call=one_line(waited.name, 60) if waited else None,
         model=message.model,
+        cost=message.cost,
         calls=len(session.calls.of(index)),
         tokens=named,
         passages=passages,
@@ -208,117 +200,3 @@ def _by_user(session: Session, message: Message) -> bool:
     if message.called or message.role != "assistant" or asked < 0 or KINDS[skims.kinds[asked]] != "synthetic":
         return False
     return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)
-
-
-def _running(session: Session, index: int) -> int | None:
-    """The message before a user's turn, if it had begun and not ended when the turn was sent: by time, not by place."""
-    if not index or KINDS[session.skims.kinds[index]] != "typed":
-        return None
-    own, before = session.skims[index], session.skims[index - 1]
-    times = (before.created, own.created, before.completed)
-    if times[0] is None or times[1] is None or times[2] is None:
-        return None
-    return before.index if times[0] < times[1] < times[2] else None
-
-
-def _body(passages: Sequence[Passage], key: str) -> str:
-    labelled = (f"[{key} {passage.label}]" + (f"\n{passage.text}" if passage.text else "") for passage in passages)
-    return "\n".join(labelled)
-
-
-def _length(passages: Sequence[Passage]) -> int:
-    """Tokens of the passages under their labels."""
-    return count_tokens(_body(passages, ANY_KEY))
-
-
-def _fit(passages: tuple[Passage, ...], limit: int) -> tuple[tuple[Passage, ...], int]:
-    """The passages in at most `limit` tokens, as far as that can be had, and the characters left out.
-
-    Counting costs more than all else here. So what has more than forty characters a token is not counted whole, nor
-    under a small limit what a sample of it says to be far too long; and the sample says how much to keep.
-    """
-    total = sum(len(passage.text) for passage in passages)
-    density = _density(passages) if total > limit else 1.0
-    whole = total <= 40 * limit if limit >= _EXACT else total * density <= _SURELY * limit
-    if whole and _length(passages) <= limit:
-        return passages, 0
-    labels = passages[:_MOST_LABELS]
-    fixed = min(limit // 2, _MARK * len(labels) + sum(len(passage.label) for passage in labels) // 4)
-    characters = min(total, int((limit - fixed) / density))
-    while True:
-        shown, omitted = _shorten(passages, max(_LEAST, characters))
-        length = _length(shown)
-        if length <= limit or characters <= _LEAST:
-            return shown, omitted
-        characters = int(characters * (limit - fixed) / (length - fixed) * 0.95)
-
-
-def _density(passages: Sequence[Passage]) -> float:
-    """Tokens a character, in both ends of the longest texts: what is kept of them when they are shortened."""
-    longest = sorted(passages, key=lambda passage: -len(passage.text))[:_SAMPLED]
-    sample = "\n".join(passage.text[:_SAMPLE] + passage.text[-_SAMPLE:] for passage in longest)
-    return max(count_tokens(sample) / len(sample), 1 / 40)
-
-
-def _shorten(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ...], int]:
-    """Share `limit` characters fairly: short passages stay whole, long ones split what remains."""
-    typical = sum(len(passage.text) for passage in passages) // len(passages) + _LABEL
-    kept, omitted = _thin(passages, max(4, limit // min(_LEAST, typical)))
-    shown = []
-    for passage, share in zip(kept, _shares([len(passage.text) for passage in kept], limit, _LEAST), strict=True):
-        text, left_out = _cut(passage, share)
-        omitted += left_out
-        shown.append(passage.model_copy(update={"text": text, "omitted": passage.omitted + left_out}) if left_out else passage)
-    return tuple(shown), omitted
-
-
-def _cut(passage: Passage, limit: int) -> tuple[str, int]:
-    """A passage's text in about `limit` characters, and how many were left out."""
-    text = passage.text
-    if len(text) <= limit:
-        return text, 0
-    if passage.kind == "input":  # the argument that says most stands first
-        return shorten(text, limit, head=1)
-    lead = len(text) - len(text.lstrip())
-    opening = min(lead, _OPENING) + min(_OPENING, len(text[lead : lead + _OPENING].split("\n")[0]) + 1)
-    if passage.kind != "output" or opening <= 0.6 * limit:
-        return abridge(text, limit)
-    room = max(limit, opening + _LEAST)
-    return shorten(text, room, head=opening / (room - 2))
-
-
-def _shares(lengths: Sequence[int], limit: int, least: int) -> list[int]:
-    """Characters for each of several texts of the given lengths, `least` at least."""
-    shares: dict[int, int] = {}
-    remaining = limit
-    for place in sorted(range(len(lengths)), key=lambda place: lengths[place]):
-        shares[place] = min(lengths[place], max(least, remaining // (len(lengths) - len(shares))))
-        remaining = max(0, remaining - shares[place])
-    return [shares[place] for place in range(len(lengths))]
-
-
-def abridge(text: str, limit: int) -> tuple[str, int]:
-    """About `limit` characters of a text, and how many were left out.
-
-    Head and tail (`sanitize.shorten`); of a text under headings, as a compaction summary is, those of every section:
-    its goal stands at the beginning, what was reached near the end.
-    """
-    if len(text) <= limit or text.count("\n## ") < 2:
-        return shorten(text, limit)
-    sections = _SECTION.split(text)
-    if not 3 <= len(sections) <= min(_MOST_SECTIONS, limit // _LEAST_A_SECTION):
-        return shorten(text, limit)
-    shares = _shares([len(section) for section in sections], limit, 0)
-    pieces = [shorten(section, share) for section, share in zip(sections, shares, strict=True)]
-    return "".join(piece for piece, _ in pieces), sum(left_out for _, left_out in pieces)
-
-
-def _thin(passages: Sequence[Passage], most: int) -> tuple[list[Passage], int]:
-    """Keep the first two thirds of `most` and the last third; a counted mark stands for the rest."""
-    if len(passages) <= most:
-        return list(passages), 0
-    tail = most // 3
-    head, rest, last = passages[: most - tail], passages[most - tail : len(passages) - tail], passages[-tail:]
-    characters = sum(len(passage.text) for passage in rest)
-    mark = Passage(kind="left-out", label=f"{len(rest)} parts ({characters:,} characters) left out", text="", at="")
-    return [*head, mark, *last], characters

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import compress, groupby
 
-from narrator.choice import OUTLINE_TOKENS, Pick, choose_entries, gist_of, keep_choice, recall_choice
+from narrator.choice import OUTLINE_TOKENS, Pick, choose_entries, keep_choice, recall_choice, word_entry
 from narrator.clock import span, stamp
-from narrator.excerpt import ANY_KEY
 from narrator.record import Record
 from narrator.sanitize import one_line
 from narrator.session import Role, Session
+from narrator.shortening import ANY_KEY
 from narrator.skims import KINDS, NONE, ROLES
 from narrator.tokens import count_tokens
 
@@ -177,15 +177,15 @@ def _assemble(session: Session, picks: Sequence[Pick]) -> Outline:
 
 def _entry(session: Session, pick: Pick, gap: str) -> OutlineEntry:
     skims, index = session.skims, pick.index
-    gist = gist_of(session, pick)
+    wording = word_entry(session, pick)
     return OutlineEntry(
         index=index,
         role=ROLES[skims.roles[index]],
         kind=KINDS[skims.kinds[index]],
         time=stamp(skims.created[index]),
-        text=gist.text,
-        spoken=gist.spoken,
-        omitted=gist.omitted,
+        text=wording.text,
+        spoken=wording.spoken,
+        omitted=wording.omitted,
         gap=gap,
         reached=pick.milestone.named(session) if pick.milestone else "",
         size=session.size(index),

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from narrator.bearing import Bearing, find_bearing
 from narrator.errors import UsageError
-from narrator.excerpt import ANY_KEY, Excerpt, take_excerpt
+from narrator.excerpt import Excerpt, take_excerpt
 from narrator.findings import Finding, diagnose
 from narrator.outline import gap_between
 from narrator.repeats import lines_shown
 from narrator.session import Session
+from narrator.shortening import ANY_KEY
 from narrator.skims import KINDS
 from narrator.tokens import count_tokens
 
