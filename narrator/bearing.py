@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from narrator.findings import running_when_sent, sent_meanwhile
 from narrator.segments import SHORT
 from narrator.session import Session
-from narrator.skims import FAILED, KINDS, NONE, OK, ROLES
+from narrator.skims import FAILED, KINDS, OK, ROLES
 from narrator.subjects import call_at, find_alike, noun_of
 
 TURN, WORDS, CALL, ASIDE, SUMMARY = 900, 600, 700, 250, 4000
@@ -33,8 +34,8 @@ _LOOKED_AT = 80
 """Commands that are read in search of one that is much like a failed one."""
 _ENDS = 3
 """Ends of turns behind the target that are shown."""
-_QUEUE = 12
-"""Messages round the target among which turns sent meanwhile are looked for."""
+_QUEUE = 6
+"""Turns sent meanwhile that are shown."""
 _TYPED, _ANSWER = KINDS.index("typed"), KINDS.index("answer")
 _ASSISTANT = ROLES.index("assistant")
 
@@ -54,6 +55,7 @@ def find_bearing(session: Session, target: int) -> tuple[Bearing, ...]:
     turns = _turns_before(session, target)
     found: dict[int, Bearing] = {}
     for bearing in (
+        *_meanwhile(session, target),
         *_asked(session, target, turns),
         *_summaries(session, target),
         *_matter(session, target, turns),
@@ -78,13 +80,14 @@ def _turns_before(session: Session, target: int) -> list[int]:
 
 
 def _summaries(session: Session, target: int) -> Iterator[Bearing]:
-    """The summary before the target and, if the target is a compaction, the one that it asked for or is followed by."""
+    """The summary before the target and the one after it; of the latter more, if the target is itself a compaction."""
     skims = session.skims
     before, after = skims.last("compaction-summary", target), skims.first("compaction-summary", target)
     if before is not None:
         yield Bearing(before, f"it is the last compaction summary before msg {target}", SUMMARY)
-    if after is not None and KINDS[skims.kinds[target]].startswith("compaction"):
-        yield Bearing(after, f"it is the next compaction summary after msg {target}", SUMMARY)
+    if after is not None:
+        most = SUMMARY if KINDS[skims.kinds[target]].startswith("compaction") else WORDS
+        yield Bearing(after, f"it is the next compaction summary after msg {target}", most)
 
 
 def _asked(session: Session, target: int, turns: list[int]) -> Iterator[Bearing]:
@@ -131,10 +134,12 @@ def _matters(session: Session, target: int, turns: list[int]) -> list[int]:
 
 
 def _tried_before(session: Session, earlier: list[int], what: str) -> Iterator[Bearing]:
-    """The last failures with the same command or file, and the first one; else when it was used last."""
+    """Failures with the same command or file since it last succeeded, else its last one; and when it was used last."""
     calls = session.calls
     failed = [number for number in earlier if calls.outcomes[number] == FAILED]
-    for number in dict.fromkeys([*reversed(failed[-_FAILURES + 1 :]), *failed[:1]]):
+    good = next((number for number in reversed(earlier) if calls.outcomes[number] == OK), -1)
+    since = [number for number in failed if number > good]
+    for number in dict.fromkeys([*reversed(since[-_FAILURES + 1 :]), *since[:1], *failed[-1:]]):
         yield Bearing(calls.message_of(number), f"{what} failed here", CALL)
     if earlier:
         yield Bearing(calls.message_of(earlier[-1]), f"{what} was used here last before it", WORDS)
@@ -163,16 +168,18 @@ def _succeeding(session: Session, number: int) -> Iterable[int]:
     return good[:_LOOKED_AT]
 
 
+def _meanwhile(session: Session, target: int) -> Iterator[Bearing]:
+    """What was running when the target was sent, and the turns sent while it was running: by time, not by place."""
+    running = running_when_sent(session, target)
+    if running is not None:
+        yield Bearing(running, f"it was running when msg {target} was sent", CALL)
+    for place in sent_meanwhile(session, target)[:_QUEUE]:
+        yield Bearing(place, f"the user sent it while msg {target} was running", TURN)
+
+
 def _reactions(session: Session, target: int) -> Iterator[Bearing]:
-    """Turns sent while it was running, what was running when it was sent, what answers it, the next turn."""
+    """The first answer to it, and the next turn."""
     skims = session.skims
-    for place in range(target + 1, min(len(skims), target + 1 + _QUEUE)):
-        if skims.kinds[place] == _TYPED and skims.created[target] < skims.created[place] < skims.completed[target]:
-            yield Bearing(place, f"the user sent it while msg {target} was running", TURN)
-    sent = skims.created[target]
-    for place in range(target - 1, max(-1, target - 1 - _QUEUE), -1):
-        if skims.kinds[target] == _TYPED and NONE < skims.created[place] < sent < skims.completed[place]:
-            yield Bearing(place, f"it was running when msg {target} was sent", CALL)
     if skims.roles[target] != _ASSISTANT and (answer := _first_answer(session, target)) is not None:
         yield Bearing(answer, f"it is the first answer to msg {target}", WORDS)
     following = skims.first("typed", target)
@@ -198,7 +205,7 @@ def _failures(session: Session, target: int, turns: list[int]) -> Iterator[Beari
 
 
 def _ends(session: Session, target: int) -> Iterator[Bearing]:
-    """With what answer the target's turn and the next ones end, and the next compaction summary."""
+    """With what answer the target's turn and the next ones end."""
     skims, at = session.skims, target
     for number in range(_ENDS):
         following = skims.first("typed", at)
@@ -209,6 +216,3 @@ def _ends(session: Session, target: int) -> Iterator[Bearing]:
         if following is None:
             return
         at = following
-    after = skims.first("compaction-summary", target)
-    if after is not None:
-        yield Bearing(after, f"it is the next compaction summary after msg {target}", WORDS)

@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from narrator.session import Session, ToolCall
 
@@ -18,6 +19,10 @@ _WORD = re.compile(r"[A-Za-z0-9_.+@-]*[A-Za-z][A-Za-z0-9_.+@-]*")
 """A word of a command: programs, flags, and each part of a path or an address; numbers alone are none."""
 _FILE = re.compile(r"[\w-]+\.[A-Za-z]\w{0,4}")
 """The name of a file with a suffix."""
+_PROGRAM = re.compile(r"(?:^|[;&|(`\n'\"])\s*(?:(?:sudo|nohup|time|env|exec|\w+=\S*)\s+)*([\w./+-]+)")
+"""What is run: the first word of each command of a line, also of one that another machine or a shell is given."""
+_COMMON = frozenset({"cd", "ssh", "sleep", "echo", "set", "export", "source"})
+"""Programs that say nothing of what a line is for."""
 _LONGEST = 4000
 """Characters of a command that are compared."""
 _ALIKE, _CONTAINED = 0.3, 0.6
@@ -47,25 +52,38 @@ def subject_of(call: ToolCall | None) -> str:
 
 def find_alike(session: Session, number: int, others: Iterable[int]) -> int | None:
     """The first of other calls whose command is much like that of call `number`; reads every one of them."""
-    own = _words(session, number)
-    if len(own) < _LEAST:
+    own = _command(session, number)
+    if len(own.words) < _LEAST:
         return None
-    read = {other: words for other in others if (words := _words(session, other))}
-    known = Counter(word for words in (own, *read.values()) for word in words)
+    read = {other: command for other in others if (command := _command(session, other)).words}
+    known = Counter(word for command in (own, *read.values()) for word in command.words)
     weights = {word: math.log((len(read) + 2) / count) for word, count in known.items()}
-    return next((other for other, words in read.items() if _is_alike(own, words, weights)), None)
+    return next((other for other, command in read.items() if _is_alike(own, command, weights)), None)
 
 
-def _words(session: Session, number: int) -> frozenset[str]:
+class _Command(NamedTuple):
+    words: frozenset[str]
+    files: frozenset[str]
+    """Names of files among them."""
+    programs: frozenset[str]
+    """What it runs, without folders."""
+
+
+def _command(session: Session, number: int) -> _Command:
     call = call_at(session, number)
-    return frozenset(_WORD.findall(subject_of(call)[:_LONGEST])) if noun_of(call) == "command" else frozenset()
+    line = subject_of(call)[:_LONGEST] if noun_of(call) == "command" else ""
+    words = frozenset(_WORD.findall(line))
+    programs = (program.rpartition("/")[2] for program in _PROGRAM.findall(line))
+    return _Command(words, frozenset(filter(_FILE.fullmatch, words)), frozenset(programs) - _COMMON)
 
 
-def _is_alike(one: frozenset[str], other: frozenset[str], weights: Mapping[str, float]) -> bool:
-    files = [frozenset(filter(_FILE.fullmatch, words)) for words in (one, other)]
-    if 2 * len(files[0] & files[1]) < len(files[0] | files[1]):
+def _is_alike(one: _Command, other: _Command, weights: Mapping[str, float]) -> bool:
+    """Whether they run the same on the same files, by and large, and in words that few others have."""
+    files = one.files | other.files
+    if one.programs.isdisjoint(other.programs) or 2 * len(one.files & other.files) < len(files):
         return False
     both, either, mine, others = (
-        sum(weights[word] for word in sorted(words)) for words in (one & other, one | other, one, other)
+        sum(weights[word] for word in sorted(words))
+        for words in (one.words & other.words, one.words | other.words, one.words, other.words)
     )
     return both >= _ALIKE * either and both >= _CONTAINED * min(mine, others) > 0
