@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from narrator.session import Calls, Session
-from narrator.skims import COMMIT, FAILED, LIST, LIST_DONE, OK
+from narrator.skims import COMMIT, FAILED, LIST_DONE, OK
 from narrator.subjects import call_at, noun_of
 
 Step: TypeAlias = Literal["success", "commit", "list"]
@@ -101,7 +101,7 @@ def _steps(calls: Calls) -> list[Milestone]:
         index = calls.message_of(number)
         if step & COMMIT:
             found.append(Milestone(index=index, step="commit", weight=_COMMIT_WEIGHT, call=number))
-        elif step & LIST:
+        else:
             if step & LIST_DONE and open_:
                 found.append(Milestone(index=index, step="list", weight=_LIST_WEIGHT, call=number))
             open_ = not step & LIST_DONE
