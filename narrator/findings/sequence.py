@@ -84,18 +84,11 @@ def gap(message: Message, session: Session) -> Finding | None:
     A step is the time from the end of one message (its beginning, where it has no end) to the beginning of the next: a
     command that runs for an hour is inside its message and no gap, also when the user types meanwhile.
     """
-    skims, after = session.skims, message.index + 1
-    if after < len(skims) and skims.created[after] - _end(skims, message.index) <= GAP_MS:
-        return None  # what ended before it, if anything ended later, leaves still less
-    idle = _idle(skims, message.index)
-    if idle is None or idle <= GAP_MS:
+    skims = session.skims
+    idle = gap_after(skims, message.index)
+    if idle is None:
         return None
-    half = GAP_AROUND // 2
-    around = range(max(0, message.index - half), min(len(session) - 1, message.index + half + 1))
-    steps = [step for index in around if (step := _idle(skims, index)) is not None]
-    if idle <= GAP_FACTOR * median(steps):
-        return None
-    last, following = skims[_last_to_end(skims, message.index)], skims[after]
+    last, following = skims[_last_to_end(skims, message.index)], skims[message.index + 1]
     says = f"Nothing is recorded for {span(idle)} after this message, until message {following.index}."
     own = "completed" if last.completed is not None else "created"
     evidence = (
@@ -103,6 +96,20 @@ def gap(message: Message, session: Session) -> Finding | None:
         Evidence(index=following.index, field=session.native("created"), value=following.created),
     )
     return Finding(index=message.index, kind="gap", says=says, evidence=evidence)
+
+
+def gap_after(skims: Skims, index: int) -> int | None:
+    """Milliseconds of the gap after message `index`; None when there is none."""
+    following = index + 1
+    if following < len(skims) and skims.created[following] - _end(skims, index) <= GAP_MS:
+        return None  # what ended before it, if anything ended later, leaves still less
+    idle = _idle(skims, index)
+    if idle is None or idle <= GAP_MS:
+        return None
+    half = GAP_AROUND // 2
+    around = range(max(0, index - half), min(len(skims) - 1, index + half + 1))
+    steps = [step for place in around if (step := _idle(skims, place)) is not None]
+    return idle if idle > GAP_FACTOR * median(steps) else None
 
 
 def _end(skims: Skims, index: int) -> int:
