@@ -13,10 +13,10 @@ from typing import Any, Literal
 from narrator.assets import asset_folder
 from narrator.context import Context
 from narrator.errors import StyleError
-from narrator.excerpt import KEY_DIGITS
 from narrator.outline import in_words
 from narrator.record import Record
 from narrator.sanitize import one_line
+from narrator.shortening import KEY_DIGITS
 from narrator.style import Style, scale_style
 from narrator.tokens import count_tokens
 

@@ -228,6 +228,7 @@ def check_nothing_passes_for_ours(context: Context, written: str) -> None:
     empty = sum(not excerpt.passages for excerpt in context.window)
     edges = (context.target.index == 0) + (context.target.index == context.count - 1)
     marks = len(context.gaps) + bool(context.rest) + len(context.timing)
+    marks += sum(bool(excerpt.why) for excerpt in context.window)
     stated = len(context.outline.totals) + len(context.window) + len(context.findings) + empty + marks + edges + 2
     assert len(records) == stated
 
