@@ -13,7 +13,16 @@ from narrator.sanitize import one_line, shorten
 from narrator.session import Message, Role, Session, Text
 from narrator.tokens import count_tokens
 
-__all__ = ["ANY_KEY", "CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
+__all__ = [
+    "ANY_KEY",
+    "CHARACTERS_A_TOKEN",
+    "KEY_DIGITS",
+    "Excerpt",
+    "Passage",
+    "abridge",
+    "join_excerpts",
+    "take_excerpt",
+]
 
 CHARACTERS_A_TOKEN = 5.5
 """As many as there are in dense prose: a token limit becomes a character limit with it, too high rather than too low,
@@ -158,6 +167,14 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         passages=passages,
         omitted=omitted,
     )
+
+
+def join_excerpts(one: Excerpt, other: Excerpt) -> Excerpt:
+    """Two excerpts of one message as one: the fuller, and of the other what does not stand in it."""
+    full, less = sorted((one, other), key=lambda excerpt: excerpt.omitted)
+    text = "\n".join(passage.text for passage in full.passages)
+    more = [p for p in less.passages if any(line not in text for line in p.text.split("\n") if line[:2] != "[…")]
+    return full.model_copy(update={"passages": (*full.passages, *more)}) if more else full
 
 
 _RUN_BY_USER = "The following tool was executed by the user"

@@ -13,6 +13,8 @@ from narrator.draft import Draft, ModelRef, Usage
 from narrator.errors import ModelRefusedError
 from narrator.excerpt import take_excerpt
 from narrator.formats import open_session
+from narrator.lookup import Bounds
+from narrator.model.rounds import Offer
 from narrator.pipeline import EVIDENCE_TOKENS, SHORT_WORDS, ModelWriter, concerns, narrate
 from narrator.prompt import Prompt, build_prompt
 from narrator.reply import Reply
@@ -137,12 +139,14 @@ def test_a_model_is_sent_the_prompt_s_messages_and_nothing_else(tmp_path: Path) 
     asked: list[Sequence[Mapping[str, str]]] = []
 
     class Endpoint:
-        def write(self, messages: Sequence[Mapping[str, str]]) -> Reply:
+        def write(self, messages: Sequence[Mapping[str, str]], offer: Offer | None = None) -> Reply:
+            assert offer is None
             asked.append(messages)
             return Reply(text="# A", model="m", finish="stop", usage=None)
 
-    prompt = prompt_for(recording(tmp_path), 3)
-    assert ModelWriter(Endpoint()).write(prompt).text == "# A"
+    session = recording(tmp_path)
+    prompt = prompt_for(session, 3)
+    assert ModelWriter(Endpoint(), session, Bounds(rounds=0)).write(prompt).text == "# A"
     assert asked == [prompt.wire()]
 
 

@@ -44,6 +44,7 @@ LAYERS = (
         "outline",
         "window",
         "context",
+        "lookup",
         "style",
         "prompt",
         "citations",
