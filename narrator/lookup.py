@@ -152,8 +152,12 @@ def _hit(session: Session, index: int, patterns: Sequence[re.Pattern[str]]) -> E
             return None
         places.setdefault(found[0], found[1].span())
     shown = tuple(_clip(whole.passages[place], *places[place]) for place in sorted(places)[:_PLACES])
-    omitted = sum(len(one.text) for one in whole.passages) - sum(len(one.text) for one in shown)
-    return whole.model_copy(update={"passages": shown, "omitted": max(0, omitted)})
+    omitted = sum(one.omitted for one in shown)
+    if others := [one for place, one in enumerate(whole.passages) if place not in sorted(places)[:_PLACES]]:
+        omitted += sum(len(one.text) for one in others)
+        label = f"{len(others)} other part{'s' if len(others) > 1 else ''} of this message not shown here"
+        shown = (*shown, Passage(kind="left-out", label=label, text="", at=""))
+    return whole.model_copy(update={"passages": shown, "omitted": omitted})
 
 
 def _clip(passage: Passage, start: int, end: int) -> Passage:

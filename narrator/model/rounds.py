@@ -17,7 +17,7 @@ from narrator.lookup import Lookups
 from narrator.model.answer import Calls
 from narrator.model.settings import Settings
 from narrator.model.tools import TOOLS, answer_call
-from narrator.reply import Reply
+from narrator.reply import Reply, plain_text
 
 MOST_CALLS = 8
 """Calls that are answered in one round."""
@@ -128,7 +128,7 @@ def _sound(arguments: str) -> str:
         value = json.loads(arguments)
     except (ValueError, RecursionError):
         return "{}"
-    return arguments if isinstance(value, dict) else "{}"
+    return plain_text(arguments) if isinstance(value, dict) else "{}"
 
 
 async def _write(ask: Ask, messages: Messages, talk: _Talk, lookups: Lookups) -> Reply:
