@@ -24,8 +24,8 @@ from narrator.document import Level, decode_levels
 from narrator.mending import mend
 from narrator.source import Source
 
-BLOCK = 1 << 16
-"""Bytes read at once. What stays in a processor's cache is decoded fastest, and larger pieces cost page faults."""
+BLOCK = 1 << 17
+"""Bytes read at once, and to be decoded to get at one message; they stay in a processor's cache meanwhile."""
 _HEAD = 1 << 22
 """Bytes at most before the first message: what a session says of itself may hold a diff."""
 _KEPT = 32
@@ -34,14 +34,19 @@ _OPENING = re.compile(rb'(?:"messages"\s*:\s*|\A\s*)\[\s*(?=\{\s*"info")')
 _BARE, _OBJECT = re.compile(rb"\s*\["), re.compile(rb"\s*\{")
 _BETWEEN = re.compile(rb"[\s,]*")
 _BORDER = re.compile(rb"\}\s*,\s*\{\s*\Z")
+_BRACKETS, _OPEN, _CLOSE = 2, ord("["), ord("]")
 _FIRST_KEY = b'"info"'
 """The first key of every message an export holds. A string cannot hold it: its quotes would be escaped there."""
 _REACH = 256
 """Bytes before that key in which the end of the message before must stand."""
 _LIST: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
 
-Take: TypeAlias = Callable[[bytes], int]
-"""Takes what it wants from a block, a JSON list of messages, and says how many there are."""
+
+Take: TypeAlias = Callable[[memoryview], int]
+"""Takes what it wants from a block, a JSON list of messages, and says how many there are.
+
+Raises DecodeError when it is not a list as strict JSON writes it. The block is good until the call returns.
+"""
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -132,7 +137,7 @@ def lay_out(source: Source, take: Take) -> tuple[Layout, tuple[str, ...]] | None
     byte to its last: whoever gets None reads it in the slower way, which says what is wrong.
 
     Raises:
-        SessionError: the file was cut while it was read.
+        SessionError: the file was changed while it was read.
     """
     opening = _find_opening(source)
     if opening is None:
@@ -141,18 +146,18 @@ def lay_out(source: Source, take: Take) -> tuple[Layout, tuple[str, ...]] | None
     notes: Counter[str] = Counter()
     for start, text in _cuts(source, opening):
         try:
-            length = len(text) if start + len(text) < source.size else _end_of_list(text)
-            block = b"".join((b"[", text[:length], b"]"))
+            last = start + len(text) - _BRACKETS == source.size
+            block = _without_tail(bytes(text[1:-1])) if last else text
             count = _taken(block, take)
             if count is None:
-                block, told = mend(block)
+                better, told = mend(bytes(block))
                 notes.update(told)
                 mended.append(len(starts))
-                count = take(block)
+                count = take(memoryview(better))
         except (msgspec.DecodeError, RecursionError):
             return None
         starts.append(start)
-        ends.append(start + length)
+        ends.append(start + len(block) - _BRACKETS)
         firsts.append(firsts[-1] + count)
     layout = Layout(head=opening, tail=ends[-1], starts=starts, ends=ends, firsts=firsts, mended=tuple(mended))
     if not _closes(source.read(0, opening), source.read(layout.tail, source.size)):
@@ -160,7 +165,7 @@ def lay_out(source: Source, take: Take) -> tuple[Layout, tuple[str, ...]] | None
     return layout, tuple(f"{count} {what}" for what, count in notes.items())
 
 
-def _taken(block: bytes, take: Take) -> int | None:
+def _taken(block: memoryview, take: Take) -> int | None:
     try:
         return take(block)
     except msgspec.DecodeError:
@@ -188,36 +193,50 @@ def _closes(head: bytes, tail: bytes) -> bool:
     return (value.get("messages") if isinstance(value, dict) else value) == []
 
 
-def _cuts(source: Source, opening: int) -> Iterator[tuple[int, bytes]]:
-    """Stretches of the list, each from where a message begins to where one ends; the last goes to the end of the file.
+def _cuts(source: Source, opening: int) -> Iterator[tuple[int, memoryview]]:
+    """Where each block begins, and its text between brackets; that of the last goes on to the end of the file.
 
-    A message larger than a block is read in ever larger pieces, so that none is looked at more than a few times.
+    The text is good until the next is asked for: it stands in a buffer that is filled again, and the brackets are
+    written over what stands beside it there. A message larger than a block is read in ever larger pieces, so that none
+    is looked at more than a few times.
     """
-    start, text, size = opening, b"", BLOCK
-    while piece := source.read(start + len(text), size):
-        seen = max(1, len(text) - _REACH)
-        text += piece
-        at_end = start + len(text) >= source.size
-        if not at_end and (border := _last_border(text, seen)):
-            yield start, text[: border[0]]
-            start, text, size = start + border[1], text[border[1] :], BLOCK
-        else:
-            size = len(text)
-    yield start, text
+    buffer = bytearray(2 * BLOCK + _BRACKETS)
+    start, held, size = opening, 0, BLOCK
+    buffer[0] = _OPEN
+    while True:
+        if len(buffer) < held + size + _BRACKETS:
+            buffer = buffer[: held + 1] + bytearray(2 * size)
+        held += source.read_into(memoryview(buffer)[held + 1 : held + 1 + size], start + held)
+        if start + held >= source.size:
+            buffer[held + 1] = _CLOSE
+            yield start, memoryview(buffer)[: held + _BRACKETS]
+            return
+        border = _last_border(buffer, max(2, held - size - _REACH), held + 1)
+        if border is None:
+            size = held
+            continue
+        end, following = border
+        buffer[end] = _CLOSE
+        yield start, memoryview(buffer)[: end + 1]
+        rest = buffer[following : held + 1]
+        buffer[1 : len(rest) + 1] = rest
+        start, held = start + following - 1, len(rest)
+        size = max(BLOCK - held, held)
 
 
-def _last_border(text: bytes, start: int) -> tuple[int, int] | None:
-    """Where the last message that is whole ends, and where the next begins."""
-    place = len(text)
+def _last_border(text: bytearray, start: int, end: int) -> tuple[int, int] | None:
+    """Where the last message that is whole ends, and where the next begins, in `text[start:end]`."""
+    place = end
     while (place := text.rfind(_FIRST_KEY, start, place)) > 0:
-        before = text[max(0, place - _REACH) : place]
+        begin = max(0, place - _REACH)
+        before = text[begin:place]
         if found := _BORDER.search(before):
-            return place - len(before) + found.start() + 1, place - (len(before) - before.rindex(b"{"))
+            return begin + found.start() + 1, begin + before.rindex(b"{")
     return None
 
 
-def _end_of_list(text: bytes) -> int:
-    """Where the last message ends in a text that begins with a message and goes on to the end of the document.
+def _without_tail(text: bytes) -> memoryview:
+    """A block from a text that begins with a message and goes on to the end of the document.
 
     Raises:
         DecodeError: the text does not end the list, or cannot be read strictly.
@@ -227,4 +246,4 @@ def _end_of_list(text: bytes) -> int:
     end = 0
     for raw in messages if isinstance(messages, list) else []:
         end = _BETWEEN.match(text, end).end() + len(memoryview(raw))  # type: ignore[union-attr]  # matches anywhere
-    return end
+    return memoryview(b"".join((b"[", text[:end], b"]")))

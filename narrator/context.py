@@ -109,8 +109,10 @@ class Context(Record):
         return tuple(finding for finding in self.findings if finding.index == index)
 
 
-def find_target(session: Session, wanted: str) -> int:
+def find_target(session: Session, wanted: str, option: str = "--msg") -> int:
     """Index of the message that `wanted` names: a 0-based index, a native id, or a unique prefix of one.
+
+    `option` is where it was asked for, for the error.
 
     Raises:
         UsageError: nothing, or more than one message, has that name; says what is valid.
@@ -120,7 +122,7 @@ def find_target(session: Session, wanted: str) -> int:
         index = int(wanted) if len(wanted) < 12 else last + 1
         if 0 <= index <= last:
             return index
-        raise UsageError(f"--msg {wanted}: out of range; the session has {last + 1} messages, valid is 0..{last}")
+        raise UsageError(f"{option} {wanted}: out of range; the session has {last + 1} messages, valid is 0..{last}")
     if wanted in session.positions:
         return session.positions[wanted]
     found = sorted({index for id_, index in session.positions.items() if wanted and id_.startswith(wanted)})
@@ -129,8 +131,8 @@ def find_target(session: Session, wanted: str) -> int:
     if found:
         listed = ", ".join(f"{session.skims[index].id} ({index})" for index in found[:5])
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        raise UsageError(f"--msg {wanted}: {len(found)} messages begin so: {listed}{more}")
-    raise UsageError(f"--msg {wanted}: neither a number (0..{last}) nor the id of a message in this session")
+        raise UsageError(f"{option} {wanted}: {len(found)} messages begin so: {listed}{more}")
+    raise UsageError(f"{option} {wanted}: neither a number (0..{last}) nor the id of a message in this session")
 
 
 def take_context(session: Session, target: int, reach: Reach | None = None, *, hashed: bool = True) -> Context:

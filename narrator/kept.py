@@ -85,7 +85,8 @@ def recall(shelf: Shelf) -> Kept | None:
         getattr(columns, name).frombytes(next(taken))
     for name in _CODES:
         getattr(columns, name).extend(next(taken))
-    columns.words = {word: code for code, word in enumerate(header.words)}
+    for word in header.words:
+        _ = columns.words[word]  # each gets the code it had
     parents = _array("i", next(taken))
     columns.doubled = header.doubled
     columns.stored_ids = bytes(next(taken))

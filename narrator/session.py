@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from narrator.shelf import NO_SHELF, Shelf
 from narrator.skims import Calls, Role, Skim, Skims
@@ -35,6 +36,7 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "ToolStatus",
+    "essence",
 ]
 
 ToolStatus: TypeAlias = Literal["completed", "error", "running", "pending", "unknown"]
@@ -148,6 +150,8 @@ class Message(Struct, frozen=True, kw_only=True):
     """Why the model stopped, in the provider's word."""
     fault: Fault | None = None
     tokens: Tokens | None = None
+    cost: float | None = None
+    """Dollars, as the agent reckoned them."""
     model: str | None = None
     agent: str | None = None
     summary: bool = False
@@ -183,6 +187,8 @@ class Reader(NamedTuple):
 
     messages: int
     message: Callable[[int], Message]
+    peek: Callable[[int], Message]
+    """Message k as `essence` leaves it."""
     length: Callable[[int], int]
     """Bytes of message k as stored."""
     skims: Callable[[], Skims]
@@ -194,6 +200,18 @@ class Reader(NamedTuple):
     """Hash of the session's JSON."""
     find: Callable[[Callable[[bytes], bool]], Iterable[int]]
     """Messages whose stored JSON is wanted, in order; what is wanted must be wanted in any text it is a part of."""
+
+
+def essence(message: Message) -> Message:
+    """`message` with no more than its texts; if these are blank, with all its blocks, without what its calls returned.
+
+    What calls returned, and what was thought before it was said, is most of a recording.
+    """
+    texts = tuple(block for block in message.blocks if isinstance(block, Text) and block.text.strip())
+    others = (
+        replace(block, output=None, error=None) if isinstance(block, ToolCall) else block for block in message.blocks
+    )
+    return replace(message, blocks=texts or tuple(others))
 
 
 class Session:
@@ -213,6 +231,8 @@ class Session:
         self._reader = reader
         self.message: Callable[[int], Message] = lru_cache(maxsize=1024)(reader.message)
         """Message k, `0 <= k < len(session)`."""
+        self.peek = reader.peek
+        """Message k as `essence` leaves it, not kept in memory: for a look at every message of a session."""
         self.size = reader.length
         """Bytes of message k as stored."""
         self._fields = dict(fields or {})

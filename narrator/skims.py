@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Literal, TypeAlias, overload
@@ -102,6 +102,28 @@ class Calls:
         return found
 
 
+class _Words(dict[str | None, int]):
+    """A code for every word that is asked for, in the order in which they come."""
+
+    def __init__(self, words: Iterable[str | None] = (None,)) -> None:
+        super().__init__((word, code) for code, word in enumerate(words))
+
+    def __missing__(self, word: str | None) -> int:
+        code = self[word] = len(self)
+        return code
+
+
+class _Models(dict[tuple[str | None, str | None], int]):
+    def __init__(self, words: _Words) -> None:
+        super().__init__()
+        self._words = words
+
+    def __missing__(self, key: tuple[str | None, str | None]) -> int:
+        provider, model = key
+        code = self[key] = self._words[f"{provider}/{model}" if provider and model else None]
+        return code
+
+
 class Columns:
     """The columns of a session's skims, while they are filled and when they are whole."""
 
@@ -111,8 +133,10 @@ class Columns:
         self.models, self.finishes = array("i"), array("i")
         self.said, self.calls = array("i"), array("i")
         self.subjects, self.outcomes, self.steps = array("I"), bytearray(), bytearray()
-        self.words: dict[str | None, int] = {None: 0}
-        """Names of models and ends of messages → their code in `models` and `finishes`."""
+        self.words = _Words()
+        """Names of models and ends of messages → their code in `models` and `finishes`; None is 0."""
+        self.models_of = _Models(self.words)
+        """(provider, model) → the code of both; one without the other is none."""
         self.parents: list[str | None] = []
         """Native ids of parents, while they are gathered."""
         self.doubled = 0
@@ -125,18 +149,14 @@ class Columns:
         """Native ids as recorded."""
         return msgspec.json.decode(self.stored_ids, type=list[str]) if self.stored_ids else []
 
-    def word(self, word: str | None) -> int:
-        """The code of a word that stands in many messages."""
-        return self.words.setdefault(word, len(self.words))
-
     def add(self, skim: Skim, parent: str | None, calls: Sequence[tuple[int, int, int]]) -> None:
         """Append one message, the native id of its parent, and (subject, outcome, steps) of its calls."""
         self.kinds.append(KINDS.index(skim.kind))
         self.roles.append(ROLES.index(skim.role))
         for column, value in ((self.created, skim.created), (self.completed, skim.completed), (self.sent, skim.sent)):
             column.append(NONE if value is None else value)
-        self.models.append(self.word(skim.model))
-        self.finishes.append(self.word(skim.finish))
+        self.models.append(self.words[skim.model])
+        self.finishes.append(self.words[skim.finish])
         self.said.append(skim.said)
         self.calls.append(len(calls))
         for subject, outcome, steps in calls:

@@ -72,14 +72,24 @@ class Source:
         """
         if self.file is None:
             return self.data[start : start + length]
+        buffer = bytearray(max(0, min(length, self.size - start)))
+        self.read_into(memoryview(buffer), start)
+        return bytes(buffer)
+
+    def read_into(self, buffer: memoryview, start: int) -> int:
+        """Fill a buffer with the bytes from `start`, and say how many there were; raises as `read` does."""
+        if self.file is None:
+            data = self.data[start : start + len(buffer)]
+            buffer[: len(data)] = data
+            return len(data)
         try:
             self.file.seek(start)
-            data = self.file.read(length)
+            count = self.file.readinto(buffer)  # type: ignore[attr-defined]  # a raw file
         except OSError as error:
             raise SessionError(f"cannot read {self.name}: {reason(error)}") from error
         if _stamp(self.file) != self._stamp:
             raise SessionError(f"{self.name}: the file was changed while it was read; run again when it is complete")
-        return data
+        return int(count)
 
     @cached_property
     def data(self) -> bytes:

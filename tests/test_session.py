@@ -58,6 +58,7 @@ def session(*ids: str, **more: Any) -> tuple[Session, list[int], list[int]]:
     reader = Reader(
         messages=len(ids),
         message=read_one,
+        peek=read_one,
         length=lambda index: 10 + index,
         skims=skim_all,
         traits=lambda: array("I", [0] * len(ids)),

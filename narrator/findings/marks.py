@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from narrator.findings.endings import NORMAL_ENDS_NOT, records_ends
 from narrator.findings.finding import KINDS, Kind
 from narrator.findings.sequence import GAP_MS, gap
-from narrator.findings.turns import NORMAL_ENDS_NOT, records_ends, user_nudge
+from narrator.findings.turns import nudges
 from narrator.session import Session
 from narrator.skims import KINDS as TURN_KINDS
 from narrator.skims import NONE, ROLES
@@ -118,7 +119,7 @@ def _apart(session: Session) -> Iterator[tuple[int, Kind]]:
     skims = session.skims
     user = ROLES.index("user")
     for index, (said, role) in enumerate(zip(skims.said, skims.roles, strict=True)):
-        if 0 < said <= _NUDGE and role == user and user_nudge(session.message(index), session):
+        if 0 < said <= _NUDGE and role == user and nudges(session.message(index)):
             yield index, "user-nudge"
     for index in range(len(skims) - 1):
         end = skims.completed[index] if skims.completed[index] != NONE else skims.created[index]

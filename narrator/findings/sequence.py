@@ -38,6 +38,8 @@ def repeated_call(message: Message, session: Session) -> Finding | None:
             evidence = (
                 Evidence(index=message.index, field=session.native("name", call), value=call.name),
                 Evidence(index=index, field=session.native("name", old), value=old.name),
+                *_arguments(message.index, call, session),
+                *_arguments(index, old, session),
             )
             return Finding(index=message.index, kind="repeated-call", says=says, evidence=evidence)
         earlier.append((message.index, call))
@@ -46,6 +48,16 @@ def repeated_call(message: Message, session: Session) -> Finding | None:
 
 def _same(old: ToolCall, new: ToolCall) -> bool:
     return bool(new.input) and (old.name, old.input) == (new.name, new.input)
+
+
+def _arguments(index: int, call: ToolCall, session: Session) -> list[Evidence]:
+    """The first few short arguments of a call, to show that they are the same."""
+    given = call.input.items() if isinstance(call.input, dict) else ()
+    plain = [(key, value) for key, value in given if isinstance(value, (str, int, float)) and len(str(value)) <= WORDS]
+    field = session.native("input", call)
+    return [
+        Evidence(index=index, field=f"{field}.{key}", value=value) for key, value in plain[:3] if key.isidentifier()
+    ]
 
 
 def _calls_before(index: int, session: Session) -> list[tuple[int, ToolCall]]:
@@ -111,10 +123,11 @@ def model_switch(message: Message, session: Session) -> Finding | None:
         return None
     here, there = one_line(skim.model, WORDS), one_line(before.model or "", WORDS)
     says = f"From here on {here} answers; the answer before it, message {before.index}, is {there}'s."
-    field = session.native("model")
-    evidence = (
-        Evidence(index=before.index, field=field, value=(before.model or "").partition("/")[2]),
-        Evidence(index=message.index, field=field, value=skim.model.partition("/")[2]),
+    evidence = tuple(
+        Evidence(index=index, field=session.native(field), value=value)
+        for index, model in ((before.index, before.model or ""), (message.index, skim.model))
+        for field, value in zip(("provider", "", "model"), model.partition("/"), strict=True)
+        if field
     )
     return Finding(index=message.index, kind="model-switch", says=says, evidence=evidence)
 
@@ -133,7 +146,7 @@ def reverted(message: Message, session: Session) -> Finding | None:
     first = session.positions.get(session.about.revert) if session.about.revert else None
     if first is None or message.index < first:
         return None
-    says = f"The user undid message {first} and everything after it; this message is still in the file."
+    says = f"Message {first} and everything after it were undone later (reverted); this message is still in the file."
     evidence = (Evidence(index=first, field="id", value=session.about.revert),)
     return Finding(index=message.index, kind="reverted", says=says, evidence=evidence)
 

@@ -21,7 +21,7 @@ from narrator.document import Document, find_document, keys_of, listed, name_oth
 from narrator.errors import SessionError
 from narrator.formats._clean import Cleaner
 from narrator.kept import SALT, Kept, keep, keep_traits, recall, recall_traits
-from narrator.session import About, Message, Reader, Session
+from narrator.session import About, Message, Reader, Session, essence
 from narrator.shelf import Shelf, open_shelf
 from narrator.skims import Columns, Skims
 from narrator.source import Source, read_source
@@ -51,7 +51,7 @@ class Format(NamedTuple):
     """Appends one stored message to the columns of a session."""
     fields: Mapping[str, str]
     """Our name of a field → the format's own path."""
-    take_block: Callable[[bytes, Columns], int] | None = None
+    take_block: Callable[[memoryview, Columns], int] | None = None
     """The same for a JSON list of them, which gives their number; where it is given, so must be `open_blocks`."""
     open_blocks: Callable[[Blocks, str, tuple[str, ...]], Recording] | None = None
     """A recording of a document in blocks, from its name and what had to be stepped over to read it."""
@@ -106,6 +106,7 @@ def _open_blocks(source: Source, shelf: Shelf, found: Format, *, redact: bool) -
         Reader(
             messages=len(blocks),
             message=clean.reader(recording.read),
+            peek=clean.reader(lambda index: essence(recording.read(index))),
             length=lambda index: len(memoryview(blocks.message(index))),
             skims=lambda: Skims(kept.columns, kept.parents, clean),
             traits=lambda: recall_traits(shelf) or keep_traits(shelf, recording.traits()),
@@ -120,7 +121,7 @@ def _open_blocks(source: Source, shelf: Shelf, found: Format, *, redact: bool) -
     )
 
 
-def _gather(source: Source, take: Callable[[bytes, Columns], int]) -> Kept | None:
+def _gather(source: Source, take: Callable[[memoryview, Columns], int]) -> Kept | None:
     columns = Columns()
     laid_out = lay_out(source, lambda block: take(block, columns))
     return Kept(*laid_out, columns, columns.link()) if laid_out and columns.ids else None
@@ -143,6 +144,7 @@ def _open_whole(document: Document, found: Format, *, redact: bool) -> Session:
         Reader(
             messages=len(messages),
             message=clean.reader(recording.read),
+            peek=clean.reader(lambda index: essence(recording.read(index))),
             length=lambda index: len(memoryview(messages[index])),
             skims=skims,
             traits=recording.traits,

@@ -117,6 +117,7 @@ FORMAT = Format(
     fields={
         "parent": "parentID",
         "model": "modelID",
+        "provider": "providerID",
         "fault.name": "error.name",
         "fault.message": "error.data.message",
         "fault.status": "error.data.statusCode",

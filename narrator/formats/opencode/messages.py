@@ -74,6 +74,7 @@ def read_message(raw: Raw, index: int) -> Message:
         finish=as_str(info.get("finish")) or (as_str(steps[-1].get("reason")) if steps else None),
         fault=_fault(info.get("error")),
         tokens=_tokens(info.get("tokens")),
+        cost=_cost(info.get("cost")),
         model=joined(model.get("providerID"), model.get("modelID"))
         or joined(info.get("providerID"), info.get("modelID")),
         agent=as_str(info.get("agent")) or as_str(info.get("mode")),
@@ -254,6 +255,10 @@ def _tokens(value: Any) -> Tokens | None:
         cache.get("write"),
     ]
     return Tokens(**dict(zip(Tokens.__struct_fields__, (as_int(count) or 0 for count in counts), strict=True)))
+
+
+def _cost(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _role(value: Any) -> Role:
