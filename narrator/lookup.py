@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from narrator.excerpt import ANY_KEY, Excerpt, join_excerpts, take_excerpt
 from narrator.findings import diagnose
@@ -54,8 +54,8 @@ class Found(NamedTuple):
 
     messages: int
     """How many hold it."""
-    exact: bool
-    """Each of them was looked at; else there are at most so many, and some were looked at."""
+    bound: Literal["", "at least", "at most", "about"]
+    """How that number is meant; "" when each that may hold it was looked at, so that it is exact."""
     literal: bool
     """They hold the text as it was asked for; else only all of its words."""
     excerpts: tuple[Excerpt, ...]
@@ -77,23 +77,24 @@ def read_messages(session: Session, indices: Sequence[int], tokens: int) -> tupl
 def search_session(session: Session, text: str, *, most: int = MOST_AT_ONCE) -> Found:
     """Where `text` stands in the session, whatever its case and white space; else where all its words stand.
 
-    Takes one pass over the stored JSON, two when only the words are found. Text that terminal sequences cut through is
-    not found, nor is what was masked.
+    Takes one pass over the stored JSON, two where all the words are frequent. A word that a terminal sequence cuts is not
+    found, nor is what was masked.
     """
     words = plain(text).split()[:_MOST_WORDS]
     if not words:
-        return Found(0, exact=True, literal=False, excerpts=())
+        return Found(0, "", literal=False, excerpts=())
     phrase = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
-    found = _look(session, session.search(Needle([" ".join(words)])), [phrase], most, literal=True)
-    if found.messages or len(words) == 1:
-        return found
     candidates = session.search(Needle(words))
-    broken = _look(session, candidates, [phrase], most, literal=True)
-    if broken.excerpts:
-        return broken
-    return _look(
-        session, candidates, [re.compile(re.escape(word), re.IGNORECASE) for word in words], most, literal=False
-    )
+    if len(words) == 1 or len(candidates) <= _LOOKED_AT:
+        found = _look(session, candidates, [phrase], most, literal=True)
+    else:
+        found = _look(session, session.search(Needle([" ".join(words)])), [phrase], most, literal=True)
+        # Not counted are messages in which a line ends within the text.
+        found = found._replace(bound="about" if found.bound else "at least")
+    if found.excerpts or len(words) == 1:
+        return found
+    apart = [re.compile(re.escape(word), re.IGNORECASE) for word in words]
+    return _look(session, candidates, apart, most, literal=False)
 
 
 class Needle:
@@ -128,9 +129,9 @@ def _look(
         looked, read = looked + 1, read + session.size(index)
         if (excerpt := _hit(session, index, patterns)) is not None:
             hits.append(excerpt)
-    exact = looked == len(candidates)
-    count = len(hits) if exact or not hits else len(candidates)
-    return Found(count, exact=exact, literal=literal, excerpts=tuple(_spread(hits, most)))
+    every = looked == len(candidates)
+    count = len(hits) if every or not hits else len(candidates)
+    return Found(count, "" if every else "at most", literal=literal, excerpts=tuple(_spread(hits, most)))
 
 
 def _spread(values: Sequence[Value], most: int) -> list[Value]:
@@ -242,10 +243,12 @@ class Lookups:
         shown = self._show(found.excerpts)
         what = "this text" if found.literal else "all of these words, but not together"
         if not found.messages:
-            many = "" if found.exact else "; it is frequent in what is stored beside the texts, not all was looked at"
+            many = (
+                "" if not found.bound else "; it is frequent in what is stored beside the texts, not all was looked at"
+            )
             return self._printed([f"no message was found that holds this text, or all of its words{many}"], {})
         holds = f"{found.messages:,} message{'s hold' if found.messages > 1 else ' holds'} {what}"
-        notes = [holds if found.exact else f"at most {holds}"]
+        notes = [f"{found.bound} {holds}".strip()]
         if len(shown) < found.messages:
             notes.append(f"lines of {len(shown)} of them are shown, spread over the session")
         return self._printed(notes, shown)

@@ -75,7 +75,7 @@ def test_a_search_finds(
     session = open_session(write(tmp_path, f"INFO starting\n{document}\n" if whole else document))
     found = search_session(session, query)
     assert [excerpt.index for excerpt in found.excerpts] == indices
-    assert (found.messages, found.exact) == (len(indices), True)
+    assert (found.messages, found.bound) == (len(indices), "")
     if indices:
         assert found.literal is literal
 
@@ -108,23 +108,42 @@ def test_words_that_stand_apart_are_each_shown(tmp_path: Path) -> None:
 def test_hits_are_counted_and_some_spread_over_the_session_are_shown(tmp_path: Path) -> None:
     session = opened(tmp_path, export(*[user(f"word {number}") for number in range(50)]))
     found = search_session(session, "word")
-    assert (found.messages, found.exact) == (50, True)
+    assert (found.messages, found.bound) == (50, "")
     assert [excerpt.index for excerpt in found.excerpts] == [0, 7, 14, 21, 28, 35, 42, 49]
 
 
 def test_a_word_that_stands_everywhere_is_not_looked_at_everywhere(tmp_path: Path) -> None:
     session = opened(tmp_path, export(*[user(f"word {number}") for number in range(300)]))
     found = search_session(session, "word")
-    assert (found.messages, found.exact) == (300, False)
+    assert (found.messages, found.bound) == (300, "at most")
     assert session.message.cache_info().misses < 100  # type: ignore[attr-defined]  # an lru_cache
     assert "at most 300 messages hold this text" in lookups_in(session).search_session("word")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        pytest.param("rare thing", (3, "at least", True), id="a text of frequent words, counted where it stands on one line"),
+        pytest.param("often one", (90, "about", True), id="one that is frequent itself"),
+        pytest.param("rare often", (100, "at most", False), id="frequent words that stand apart"),
+    ],
+)  # fmt: skip
+def test_a_text_of_frequent_words_is_found_all_the_same(
+    query: str, found: tuple[int, str, bool], tmp_path: Path
+) -> None:
+    turns = [
+        user(f"thing {k}, {'rare thing' if k % 40 == 0 else 'rare'}, often {'one' if k < 90 else 'two, one'}")
+        for k in range(100)
+    ]
+    made = search_session(opened(tmp_path, export(*turns)), query)
+    assert (made.messages, made.bound, made.literal) == found
 
 
 def test_large_messages_are_not_all_decoded_for_one_search(tmp_path: Path) -> None:
     large = "word " + "x" * (6 << 20)
     session = opened(tmp_path, export(*[user(f"{number} {large}") for number in range(5)]))
     found = search_session(session, "word")
-    assert (found.messages, found.exact) == (5, False)
+    assert (found.messages, found.bound) == (5, "at most")
     assert len(found.excerpts) == 3
 
 
