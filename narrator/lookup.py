@@ -77,8 +77,8 @@ def read_messages(session: Session, indices: Sequence[int], tokens: int) -> tupl
 def search_session(session: Session, text: str, *, most: int = MOST_AT_ONCE) -> Found:
     """Where `text` stands in the session, whatever its case and white space; else where all its words stand.
 
-    Takes one pass over the stored JSON, two where all the words are frequent. A word that a terminal sequence cuts is not
-    found, nor is what was masked.
+    Takes one pass over the stored JSON, two where all the words are frequent. A word that a terminal sequence cuts is
+    not found, nor is what was masked.
     """
     words = plain(text).split()[:_MOST_WORDS]
     if not words:
@@ -241,11 +241,10 @@ class Lookups:
         self.made += 1
         found = search_session(self._session, text[:LONGEST_QUERY])
         shown = self._show(found.excerpts)
-        what = "this text" if found.literal else "all of these words, but not together"
+        together = "" if found.bound else ", but not together"
+        what = "this text" if found.literal else f"all of these words{together}"
         if not found.messages:
-            many = (
-                "" if not found.bound else "; it is frequent in what is stored beside the texts, not all was looked at"
-            )
+            many = "; it is frequent in what is stored beside the texts, not all was looked at" if found.bound else ""
             return self._printed([f"no message was found that holds this text, or all of its words{many}"], {})
         holds = f"{found.messages:,} message{'s hold' if found.messages > 1 else ' holds'} {what}"
         notes = [f"{found.bound} {holds}".strip()]

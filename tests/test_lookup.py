@@ -147,6 +147,13 @@ def test_large_messages_are_not_all_decoded_for_one_search(tmp_path: Path) -> No
     assert len(found.excerpts) == 3
 
 
+def test_words_that_stand_apart_are_called_so(tmp_path: Path) -> None:
+    lookups = lookups_in(opened(tmp_path, recorded()))
+    told = lookups.search_session("rate loss")
+    assert told.startswith("record: 2 messages hold all of these words, but not together\n\n[msg 1] assistant\n")
+    assert lookups.search_session("zebra") == "record: no message was found that holds this text, or all of its words\n"
+
+
 def test_what_only_stands_beside_the_texts_is_found_nowhere(tmp_path: Path) -> None:
     session = opened(tmp_path, export(*[user("x") for _ in range(100)]))
     assert lookups_in(session).search_session("msg_00") == (

@@ -39,6 +39,7 @@ LAYERS = (
     *(
         "formats",
         "findings",
+        "targets",
         "passages",
         "gist",
         "excerpt",
