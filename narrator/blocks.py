@@ -97,6 +97,12 @@ class Blocks:
         """Every block as a JSON list, in order."""
         return map(self._text, range(len(self.layout.starts)))
 
+    def find(self, wanted: Callable[[bytes | bytearray], bool]) -> Iterator[int]:
+        """Messages whose stored JSON is `wanted`, in order; what is wanted in a message must be wanted in its block."""
+        for number, first in enumerate(self.layout.firsts[:-1]):
+            if wanted(text := self._text(number)):
+                yield from (first + place for place, raw in enumerate(_LIST.decode(text)) if wanted(bytes(raw)))
+
     def top(self) -> dict[str, Level]:
         """What stands beside the messages."""
         tail = self._source.read(self.layout.tail, self._source.size)
