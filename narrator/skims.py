@@ -63,7 +63,7 @@ class Calls:
     def __init__(self, counts: array[int], subjects: array[int], outcomes: bytes, steps: bytes) -> None:
         self._starts = array("i", accumulate(counts, initial=0))
         self.subjects = subjects
-        """`array('I')`: a checksum of the shell command or the path of the file; 0 for a call with neither."""
+        """`array('I')`: the number of the shell command or the path of the file; 0 for a call with neither."""
         self.outcomes = outcomes
         """`OK`, `FAILED` or `OPEN`."""
         self.steps = steps
@@ -124,6 +124,17 @@ class _Models(dict[tuple[str | None, str | None], int]):
         return code
 
 
+class _Subjects(dict[bytes, int]):
+    """A number for every distinct command or path, as stored; 0 for what is none."""
+
+    def __init__(self) -> None:
+        super().__init__({b"": 0, b"null": 0, b'""': 0})
+
+    def __missing__(self, stored: bytes) -> int:
+        number = self[stored] = len(self) - 2
+        return number
+
+
 class Columns:
     """The columns of a session's skims, while they are filled and when they are whole."""
 
@@ -135,6 +146,8 @@ class Columns:
         self.subjects, self.outcomes, self.steps = array("I"), bytearray(), bytearray()
         self.words = _Words()
         """Names of models and ends of messages → their code in `models` and `finishes`; None is 0."""
+        self.subject_of = _Subjects()
+        """Commands and paths → their number, while they are gathered: numbers, since a checksum may be guessed back."""
         self.models_of = _Models(self.words)
         """(provider, model) → the code of both; one without the other is none."""
         self.parents: list[str | None] = []
@@ -172,7 +185,7 @@ class Columns:
         self.doubled = len(self.ids) - len(places)
         known = {parent: places.get(parent, -1) if parent else -1 for parent in set(self.parents)}
         linked = array("i", map(known.__getitem__, self.parents))
-        self.parents = []
+        self.parents, self.subject_of = [], _Subjects()
         return linked
 
 

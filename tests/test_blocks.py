@@ -170,3 +170,16 @@ def test_the_example_is_read_in_blocks() -> None:
     assert found is not None
     assert len(found[0].layout.starts) > 3
     assert isinstance(found[0].message(0), Raw)
+
+
+def test_the_same_command_has_the_same_number_also_in_a_message_that_is_read_the_slow_way(tmp_path: Path) -> None:
+    calls = [
+        tool(input={"command": "make"}),
+        tool(input={"filePath": "a.py"}),
+        tool(input={"command": ""}),
+        tool(input={}),
+    ]
+    slow = assistant(*calls, time={"created": "yesterday"})
+    session = open_session(write(tmp_path, export(user("go"), assistant(*calls), slow, assistant(*calls))))
+    assert list(session.calls.subjects) == [1, 2, 0, 0] * 3
+    assert session.calls.same(0) == [0, 4, 8]
