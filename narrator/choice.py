@@ -29,7 +29,7 @@ from narrator.tokens import count_tokens
 
 OUTLINE_TOKENS = 6000
 """The bound, for any length of session."""
-_RULES = 1
+_RULES = 2
 """Version of the rules below: what was kept under other ones is chosen again."""
 _FIRST, _LAST = 700, 420
 """Tokens for the first request and for the last answer."""
@@ -64,6 +64,8 @@ class Pick(Struct, frozen=True, array_like=True):
     """Of its text, at most."""
     whole: int = 0
     """1: its lines are kept; 0: it stands on one line."""
+    size: int = 0
+    """Bytes of the message as stored."""
     milestone: Milestone | None = None
 
 
@@ -233,7 +235,7 @@ def _pick(session: Session, index: int, limit: int, milestone: Milestone | None 
     named = f"msg {index}, {stamp(session.skims.created[index])}, compaction-summary"
     reached = f"; {milestone.named(session)}" if milestone else ""
     cost = length + count_tokens(f"[{ANY_KEY} {named}{reached}]\n\n") + _GAP
-    return Pick(index, characters, int(whole), milestone), cost
+    return Pick(index, characters, int(whole), session.size(index), milestone), cost
 
 
 def word_entry(session: Session, pick: Pick) -> Wording:
