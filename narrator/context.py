@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from narrator.clock import iso, pause
 from narrator.errors import UsageError
-from narrator.excerpt import Excerpt
-from narrator.findings import Finding, says_nothing
+from narrator.excerpt import Excerpt, join_excerpts
+from narrator.findings import Finding, diagnose_all, says_nothing
 from narrator.outline import Outline, draw_outline, in_words
 from narrator.record import Record
 from narrator.session import Role, Session, Text
 from narrator.skims import KINDS, NONE
 from narrator.tokens import count_tokens
-from narrator.window import DEFAULT_BUDGET, LEAST_BUDGET, Reach, choose_window
+from narrator.window import DEFAULT_BUDGET, LEAST_BUDGET, Reach, choose_window, find_gaps
 
 __all__ = [
     "DEFAULT_BUDGET",
@@ -24,6 +24,7 @@ __all__ = [
     "Reach",
     "SessionRef",
     "TargetRef",
+    "add_read",
     "as_json",
     "find_target",
     "take_context",
@@ -183,6 +184,24 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
 
 def _recorded(time: int) -> int | None:
     return None if time == NONE else time
+
+
+def add_read(context: Context, session: Session, read: Sequence[Excerpt]) -> Context:
+    """The context together with what the writer looked up: it may cite that as well.
+
+    The counts of tokens and of what was left out stay those of the prompt.
+    """
+    if not read:
+        return context
+    window = {excerpt.index: excerpt for excerpt in context.window}
+    for excerpt in read:
+        given = window.get(excerpt.index)
+        window[excerpt.index] = join_excerpts(given, excerpt) if given else excerpt
+    shown = sorted(window)
+    gaps, rest = find_gaps(session, shown)
+    findings = diagnose_all(session, shown)
+    changed = {"window": tuple(window[index] for index in shown), "gaps": gaps, "rest": rest, "findings": findings}
+    return context.model_copy(update=changed)
 
 
 def _timing(session: Session, target: int) -> Iterator[str]:

@@ -189,6 +189,14 @@ def take_excerpt(
     )
 
 
+def join_excerpts(one: Excerpt, other: Excerpt) -> Excerpt:
+    """Two excerpts of one message as one: the fuller, and of the other what does not stand in it."""
+    full, less = sorted((one, other), key=lambda excerpt: excerpt.omitted)
+    text = "\n".join(passage.text for passage in full.passages)
+    more = [p for p in less.passages if any(line not in text for line in p.text.split("\n") if line[:2] != "[…")]
+    return full.model_copy(update={"passages": (*full.passages, *more)}) if more else full
+
+
 _RUN_BY_USER = "The following tool was executed by the user"
 """What opencode puts before a command that the user ran with `!`; seen in 1.18.33."""
 

@@ -53,6 +53,7 @@ LAYERS = (
         "bearing",
         "window",
         "context",
+        "lookup",
         "style",
         "prompt",
         "citations",
