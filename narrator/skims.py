@@ -28,7 +28,7 @@ NONE = -(1 << 62)
 """Stands in a column of times or counts where none is recorded; no recorded number is near it."""
 
 OK, FAILED, OPEN = 0, 1, 2
-"""How a call came out: completed, with exit code 0 where it has one; an error or another code; or with no end known."""
+"""How a call came out: completed, with exit code 0 where it has one; an error or another code; with no end known."""
 COMMIT, LIST, LIST_DONE = 1, 2, 4
 """Bits of `Calls.steps`: the command commits to git; the call writes a list of things to do; they are all done."""
 
@@ -131,8 +131,7 @@ class _Subjects(dict[bytes, int]):
         super().__init__({b"": 0, b"null": 0, b'""': 0})
 
     def __missing__(self, stored: bytes) -> int:
-        number = self[stored] = len(self) - 2
-        return number
+        return self.setdefault(stored, len(self) - 2)
 
 
 class Columns:
@@ -189,20 +188,17 @@ class Columns:
         return linked
 
 
-class _Ids(Sequence[str]):
+class Ids:
+    """Native ids, each made plain when it is looked at."""
+
     def __init__(self, columns: Columns, clean: Callable[[str], str]) -> None:
         self._columns, self._clean = columns, clean
 
     def __len__(self) -> int:
         return len(self._columns.kinds)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self._clean(id_) for id_ in self._columns.ids[index]]
+    def __getitem__(self, index: int) -> str:
+        """One id."""
         return self._clean(self._columns.ids[index])
 
     def __iter__(self) -> Iterator[str]:
@@ -232,8 +228,8 @@ class Skims(Sequence[Skim]):
         """`array('i')`: places in `words`."""
         self.words = tuple(word if word is None else clean(word) for word in columns.words)
         """Names of models and ends of messages; the first is None."""
-        self.ids: Sequence[str] = _Ids(columns, clean)
-        """Native ids, made plain when they are looked at."""
+        self.ids = Ids(columns, clean)
+        """Native ids."""
         self._counts = columns.calls
         self.calls = Calls(columns.calls, columns.subjects, bytes(columns.outcomes), bytes(columns.steps))
         """Every tool call."""
