@@ -21,7 +21,7 @@ from narrator.formats import find_formats
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "narrator"
 LAYERS = (
-    *("errors", "record", "session", "clock", "tokens", "assets", "source", "document", "sanitize", "redact"),
+    *("errors", "record", "report", "session", "clock", "tokens", "assets", "source", "document", "sanitize", "redact"),
     *(
         "formats",
         "findings",
@@ -35,7 +35,7 @@ LAYERS = (
         "citations",
         "draft",
     ),
-    *("reply", "model", "markdown", "offline", "typeset", "render", "pipeline", "cli", "__main__"),
+    *("reply", "model", "markdown", "verify", "offline", "typeset", "render", "pipeline", "cli", "__main__"),
 )
 """From the ground up; a package is one entry. Each imports only from those before it, and within itself."""
 LONGEST_MODULE, LONGEST_BODY = 300, 40
