@@ -76,7 +76,8 @@ def judge_figure(figure: Figure, text: str, scope: Scope, stated: Sequence[Figur
     """
     session = [scope.cited.evidence.session]
     weight = int(is_specific(figure))
-    if (place := place_of(figure, text, scope.own)) is not None:
+    place = place_of(figure, text, scope.own) or _loose(figure, text, scope)
+    if place is not None and (place.exact or _other_unit(figure, scope.own) is None):
         return Finding(found=_match(place), weight=weight)
     if place_of(figure, text, session) is not None:
         return Finding(weight=0)
@@ -88,11 +89,26 @@ def judge_figure(figure: Figure, text: str, scope: Scope, stated: Sequence[Figur
         return Finding(says=f"derived: {reason}", derived=True, weight=0)
     if key_of(figure, text) in known:
         return Finding(weight=0)
+    if figure.sort == "word" and scope.own:
+        return unfounded(figure, scope)
     place = place_of(figure, text, scope.cited.messages) or place_of(figure, text, scope.cited.beside())
     if place is not None:
         return found_elsewhere(figure, scope, place)
     if figure.sort == "word" or (figure.sort == "number" and not weight):
         return unfounded(figure, scope)
+    return None
+
+
+def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
+    """Where in what is cited a small number in digits stands, if what it counts is named anywhere in that message."""
+    if figure.sort != "number" or figure.unit or is_specific(figure):
+        return None
+    stems = stems_of(text, figure)
+    for told in scope.own:
+        if any(stem in told.numeric for stem in stems) and (places := find_number(figure, told, ())):
+            place = next(iter(places), None)
+            if place is not None:
+                return place
     return None
 
 

@@ -75,7 +75,7 @@ CAUSES = (
         "a limit of length",
     ),
     _cause(
-        r"\b(?:TURN\s+(?:had\s+)?(?:ended|finished|completed) (?:normally|by itself|successfully|on its own)|a normal (?:stop|end|ending))\b",
+        r"\b(?:TURN\s+(?:had\s+)?(?:ended|finished|completed) (?:normally|by itself|successfully|on its own)|ended with a normal (?:stop|end|ending))\b",
         "",
         r"finish (?:stop|tool-calls|end_turn|tool_use)",
         "a normal end",
@@ -88,12 +88,13 @@ _KNOWN = frozenset(["aborted", "provider-error", "cut-off", "unfinished", "tool-
 def judge_endings(text: str, clauses: Sequence[tuple[Clause, Scope]]) -> Iterator[Charge]:
     """Charge the sentences that state a cause of an end which none of the messages they are tied to bears out."""
     for clause, scope in clauses:
-        ended = [told for told in scope.own if _KNOWN & set(told.kinds)]
+        tied = scope.own if clause.own else [*scope.own, *scope.near]
+        ended = [told for told in tied if _KNOWN & set(told.kinds)]
         for cause in CAUSES if ended else ():
             match = cause.pattern.search(text, clause.start, clause.end)
             if match is None or _is_hedged(text, clause, match):
                 continue
-            if not any(_bears(cause, told) for told in scope.own):
+            if not any(_bears(cause, told) for told in ended):
                 yield Charge(match.start(), match.end(), _finding(cause, ended[0]))
                 break
 

@@ -16,7 +16,7 @@ from narrator.context import Context
 from narrator.draft import Draft, EvidenceMessage
 from narrator.excerpt import take_excerpt
 from narrator.findings import Finding, diagnose
-from narrator.outline import draw_outline, gap_between
+from narrator.outline import draw_outline, in_words
 from narrator.passages import passages_of
 from narrator.report import Known, Said
 from narrator.session import Session, ToolCall
@@ -140,7 +140,7 @@ def evidence_of_draft(draft: Draft, session: Session | None = None) -> Evidence:
 def _says(session: Session) -> tuple[str, ...]:
     about = session.about
     named = (about.title, about.id, about.directory or "", about.version or "")
-    return (*named, *draw_outline(session).totals)
+    return (*named, *draw_outline(session).totals, f"a session of {len(session)} messages")
 
 
 def _told(session: Session, index: int) -> Told | None:
@@ -149,7 +149,7 @@ def _told(session: Session, index: int) -> Told | None:
         return None
     excerpt, message, findings = take_excerpt(session, index), session.message(index), diagnose(session, index)
     calls = [block for block in message.blocks if isinstance(block, ToolCall)]
-    times = [excerpt.created, excerpt.completed, *(time for call in calls for time in (call.started, call.ended))]
+    spans = [(excerpt.created, excerpt.completed), *((call.started, call.ended) for call in calls)]
     fault = [message.fault.name, message.fault.message] if message.fault is not None else []
     named = [excerpt.id, message.finish, message.model, message.agent, *fault, *(call.name for call in calls)]
     named += [str(item.value) for finding in findings for item in finding.evidence if isinstance(item.value, str)]
@@ -159,8 +159,7 @@ def _told(session: Session, index: int) -> Told | None:
     if (tokens := message.tokens) is not None:
         cached = tokens.cache_read + tokens.cache_write
         counted.append(f"{tokens.input} new and {cached} cached tokens in, {tokens.output} out, {tokens.sent} in all")
-    before, behind = gap_between(session, -1, index, "before it"), gap_between(session, index, len(session), "after it")
-    place = f"{gap_between(session, -1, index + 1, 'with it')}; {before}; {behind}"
+    place = _place(session, index) if "compaction" in session.skims[index].kind else ""
     return Told(
         index,
         excerpt.role,
@@ -168,9 +167,15 @@ def _told(session: Session, index: int) -> Told | None:
         record=(excerpt.states(), *(finding.says for finding in findings), *labels, *counted, place),
         named=tuple(word for word in named if word),
         kinds=tuple(finding.kind for finding in findings),
-        times=tuple(time for time in times if time is not None),
+        times=tuple((begun, begun if ended is None else ended) for begun, ended in spans if begun is not None),
         by_user=excerpt.by_user,
     )
+
+
+def _place(session: Session, index: int) -> str:
+    """How many compactions there were up to a message of one."""
+    seen = {kind: counts for kind, counts in session.tallies.items() if kind.startswith("compaction")}
+    return in_words({kind: counts[index + 1] for kind, counts in seen.items()})
 
 
 def _text_of(session: Session, index: int) -> Told:
@@ -197,7 +202,7 @@ def _kept(message: EvidenceMessage | None, says: tuple[str, ...], findings: tupl
         record=(message.time or "", *says, *(finding.says for finding in own), *labels),
         named=(*values, *(label.partition(" ")[0] for label in labels)),
         kinds=tuple(finding.kind for finding in own),
-        times=tuple(begun),
+        times=tuple((time, time) for time in begun),
     )
 
 

@@ -89,4 +89,4 @@ def _by_time(cited: Cited, link: tuple[Event, Event]) -> bool:
     one, two = cited.evidence.message(link[0].first), cited.evidence.message(link[1].last)
     if one is None or two is None or not one.times or not two.times:
         return False
-    return min(one.times) < max(two.times)
+    return one.times[0][0] < two.times[0][1]
