@@ -44,7 +44,12 @@ def derive(figure: Figure, text: str, scope: Scope, stated: Sequence[Figure], st
     """
     own = [*scope.own, *scope.near]
     if figure.sort in ("number", "span"):
-        reasons = (_elapsed(figure, scope), _converted(figure, text, own), _computed(figure, stated), _tokens(figure, own))
+        reasons = (
+            _elapsed(figure, scope),
+            _converted(figure, text, own),
+            _computed(figure, stated),
+            _tokens(figure, own),
+        )
         if any(reasons):
             return next(filter(None, reasons))
     if figure.sort == "word" or (figure.sort == "number" and not figure.digits and not figure.unit):
@@ -71,7 +76,9 @@ def _elapsed(figure: Figure, scope: Scope) -> str:
         if not one.times or not two.times:
             continue
         (begun, ended), (later, end) = one.times[0], two.times[0]
-        if any(_agrees(time / 1000, figure, scale) for time in (later - ended, later - begun, end - begun, end - ended)):
+        if any(
+            _agrees(time / 1000, figure, scale) for time in (later - ended, later - begun, end - begun, end - ended)
+        ):
             return f"the time between two recorded times of messages {first} and {last}"
     return ""
 

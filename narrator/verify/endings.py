@@ -103,7 +103,11 @@ def _is_hedged(text: str, clause: Clause, match: re.Match[str]) -> bool:
     """Whether the words that state a cause stand under a doubt, a negation, or one of several readings."""
     before = re.split(r"[.;:—]", text[clause.start : match.start()])[-1]
     behind = re.split(r"[.;:—,]", text[match.end() : clause.end])[0]
-    reading = re.search(r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b", text[clause.start : match.start()], re.IGNORECASE)
+    reading = re.search(
+        r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b",
+        text[clause.start : match.start()],
+        re.IGNORECASE,
+    )
     return bool(_HEDGE.search(before + match[0]) or reading or re.search(r"\?|\bor\b|\bmay\b|\bmight\b", behind))
 
 

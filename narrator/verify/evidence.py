@@ -86,13 +86,14 @@ class Evidence:
         )
 
 
-def evidence_of_session(session: Session) -> Evidence:
-    """The whole session, for an essay of which nobody knows what its writer saw."""
+def evidence_of_session(session: Session, target: int | None = None) -> Evidence:
+    """The whole session, for an essay of which nobody knows what its writer saw; `target` where it is known."""
     return Evidence(
         lambda index: _told(session, index),
         count=len(session),
         names=session.positions,
         says=lambda: _says(session),
+        target=target,
         scan=lambda index: _text_of(session, index),
     )
 
@@ -154,7 +155,9 @@ def _told(session: Session, index: int) -> Told | None:
     named = [excerpt.id, message.finish, message.model, message.agent, *fault, *(call.name for call in calls)]
     named += [str(item.value) for finding in findings for item in finding.evidence if isinstance(item.value, str)]
     labels = [passage.label for passage in excerpt.passages]
-    counted = [f"{passage.lines} lines" for passage in excerpt.passages if passage.lines] + [f"{len(calls)} calls, {len(calls) - 1} further calls"]
+    counted = [f"{passage.lines} lines" for passage in excerpt.passages if passage.lines] + [
+        f"{len(calls)} calls, {len(calls) - 1} further calls"
+    ]
     counted += [f"{words.count(chr(10)) + 1} lines" for words in (p.subject[1] for p in excerpt.passages) if words]
     if (tokens := message.tokens) is not None:
         cached = tokens.cache_read + tokens.cache_write

@@ -170,9 +170,11 @@ def _judge_bearing(passages: Sequence[Passage], cited: Cited, judged: Sequence[J
             claim = passage.block.text[position : cite.start]
             indices = cited.of([cite])
             borne = any(
-                position <= one.start < cite.end and one.finding is not None
+                position <= one.start < cite.end
+                and one.finding is not None
                 and (one.finding.kind is not None or (one.finding.weight and one.finding.found is not None))
-                for one in own if one.sort != "citation"
+                for one in own
+                if one.sort != "citation"
             )
             position = cite.end
             if len(indices) == 1 and len(cite.names) == 1 and not borne and (told := cited.told(indices)):
@@ -180,14 +182,22 @@ def _judge_bearing(passages: Sequence[Passage], cited: Cited, judged: Sequence[J
     if not doubted:
         return list(judged)
     beside = {index: cited.told([index - 1, index + 1]) for index in {told.index for told, _ in doubted.values()}}
-    bearing = Bearing({told.index: told for told in [*cited.messages, *(one for near in beside.values() for one in near)]}.values())
+    bearing = Bearing(
+        {told.index: told for told in [*cited.messages, *(one for near in beside.values() for one in near)]}.values()
+    )
     settled = []
     for one in judged:
-        doubt = doubted.get((id(one.passage), one.start)) if one.sort == "citation" and one.finding == Finding() else None
+        doubt = (
+            doubted.get((id(one.passage), one.start)) if one.sort == "citation" and one.finding == Finding() else None
+        )
         better = bearing.better(doubt[1], doubt[0], beside[doubt[0].index]) if doubt is not None else None
         if better is not None:
             says = f"what is said here is told by message {better.index}, beside the one that is cited"
-            one = one._replace(finding=Finding("wrong-message", says, nearest=Match(index=better.index, text=one_line(better.raw, 160))))
+            one = one._replace(
+                finding=Finding(
+                    "wrong-message", says, nearest=Match(index=better.index, text=one_line(better.raw, 160))
+                )
+            )
         settled.append(one)
     return settled
 

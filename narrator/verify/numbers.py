@@ -20,7 +20,56 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
-    ["the", "and", "that", "this", "with", "for", "from", "were", "was", "had", "has", "have", "not", "its", "his", "her", "their", "they", "them", "then", "than", "but", "only", "also", "more", "less", "over", "about", "into", "onto", "after", "before", "each", "every", "all", "both", "other", "another", "which", "who", "whom", "whose", "where", "when", "while", "of", "msg", "record", ]
+    [
+        "the",
+        "and",
+        "that",
+        "this",
+        "with",
+        "for",
+        "from",
+        "were",
+        "was",
+        "had",
+        "has",
+        "have",
+        "not",
+        "its",
+        "his",
+        "her",
+        "their",
+        "they",
+        "them",
+        "then",
+        "than",
+        "but",
+        "only",
+        "also",
+        "more",
+        "less",
+        "over",
+        "about",
+        "into",
+        "onto",
+        "after",
+        "before",
+        "each",
+        "every",
+        "all",
+        "both",
+        "other",
+        "another",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "where",
+        "when",
+        "while",
+        "of",
+        "msg",
+        "record",
+    ]
 )
 
 
@@ -52,7 +101,11 @@ def find_number(figure: Figure, told: Told, counted: Iterable[str]) -> Iterator[
             end = at + len(form)
             if _is_whole(text, at, end):
                 tail = _TAIL.match(text, end)
-                exact = _same_unit(figure, tail[1] if tail is not None else "") if figure.unit else _counts(text, at, end, stems)
+                exact = (
+                    _same_unit(figure, tail[1] if tail is not None else "")
+                    if figure.unit
+                    else _counts(text, at, end, stems)
+                )
                 yield Place(told, at, tail.end() if tail is not None and exact and figure.unit else end, exact)
             at = text.find(form, at + 1)
 

@@ -59,7 +59,7 @@ def _within(text: str, start: int, end: int, own: Sequence[Event]) -> tuple[Even
         return None
     left = [event for event in own if event.at < link.start()]
     right = [event for event in own if event.at >= link.end()]
-    head = not text[start : link.start()].strip(" \n\"“*_—-")
+    head = not text[start : link.start()].strip(' \n"“*_—-')
     comma = text.find(", ", link.end(), end)
     if head and comma >= 0:
         left, right = [event for event in right if event.at < comma][-1:], [e for e in right if e.at > comma][:1]
