@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from narrator.findings import Finding, diagnose_all, says_nothing
 from narrator.outline import Outline, draw_outline, in_words
 from narrator.record import Record
 from narrator.session import Role, Session, Text
+from narrator.skims import KINDS
 from narrator.tokens import count_tokens
 from narrator.window import DEFAULT_BUDGET, LEAST_BUDGET, Reach, choose_window, count_window, find_gaps
 
@@ -120,8 +120,10 @@ class Context(Record):
         return tuple(finding for finding in self.findings if finding.index == index)
 
 
-def find_target(session: Session, wanted: str) -> int:
+def find_target(session: Session, wanted: str, option: str = "--msg") -> int:
     """Index of the message that `wanted` names: a 0-based index, a native id, or a unique prefix of one.
+
+    `option` is where it was asked for, for the error.
 
     Raises:
         UsageError: nothing, or more than one message, has that name; says what is valid.
@@ -131,7 +133,7 @@ def find_target(session: Session, wanted: str) -> int:
         index = int(wanted) if len(wanted) < 12 else last + 1
         if 0 <= index <= last:
             return index
-        raise UsageError(f"--msg {wanted}: out of range; the session has {last + 1} messages, valid is 0..{last}")
+        raise UsageError(f"{option} {wanted}: out of range; the session has {last + 1} messages, valid is 0..{last}")
     if wanted in session.positions:
         return session.positions[wanted]
     found = sorted({index for id_, index in session.positions.items() if wanted and id_.startswith(wanted)})
@@ -140,8 +142,8 @@ def find_target(session: Session, wanted: str) -> int:
     if found:
         listed = ", ".join(f"{session.skims[index].id} ({index})" for index in found[:5])
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        raise UsageError(f"--msg {wanted}: {len(found)} messages begin so: {listed}{more}")
-    raise UsageError(f"--msg {wanted}: neither a number (0..{last}) nor the id of a message in this session")
+        raise UsageError(f"{option} {wanted}: {len(found)} messages begin so: {listed}{more}")
+    raise UsageError(f"{option} {wanted}: neither a number (0..{last}) nor the id of a message in this session")
 
 
 def take_context(session: Session, target: int, reach: Reach | None = None, *, hashed: bool = True) -> Context:
@@ -156,8 +158,8 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
     if reach.budget < LEAST_BUDGET:
         raise UsageError(f"--budget {reach.budget}: at least {LEAST_BUDGET} tokens are needed")
     outline = draw_outline(session)
-    earlier: dict[str, int] = dict(Counter(skim.kind for skim in session.skims[:target]))
-    later: dict[str, int] = dict(Counter(skim.kind for skim in session.skims[target + 1 :]))
+    skims = session.skims
+    earlier, later = skims.tally(0, target), skims.tally(target + 1)
     edges = (target == 0) + (target == len(session) - 1)
     timing = tuple(_timing(session, target))
     framed = count_tokens(f"{in_words(earlier)}{in_words(later)}") + _HEADINGS + _EDGE * edges
@@ -165,7 +167,7 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
     window = choose_window(session, target, reach, reach.budget - framed)
     gaps, rest = find_gaps(session, [excerpt.index for excerpt in window])
     shown = {excerpt.index for excerpt in window} | set(outline.indices)
-    hidden = [skim for skim in session.skims if skim.index not in shown]
+    hidden = session.stored - sum(map(session.size, shown))
     left_out = sum(excerpt.omitted for excerpt in window) + sum(entry.omitted for entry in outline.entries)
     about, sha256 = session.about, session.sha256 if hashed else ""
     return Context(
@@ -177,7 +179,7 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
         target=TargetRef(index=target, id=session.message(target).id, role=session.skims[target].role),
         earlier=earlier,
         later=later,
-        latest={skim.kind: skim.index for skim in session.skims[:target]},
+        latest={kind: last for kind in KINDS if (last := skims.last(kind, target)) is not None},
         window=window,
         gaps=gaps,
         rest=rest,
@@ -185,7 +187,7 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
         outline=outline,
         findings=diagnose_all(session, (excerpt.index for excerpt in window)),
         tokens=count_window(session, window) + framed,
-        omitted=Omitted(messages=len(hidden), characters=sum(skim.size for skim in hidden) + left_out),
+        omitted=Omitted(messages=len(session) - len(shown), characters=hidden + left_out),
         redacted=session.redacted(),
         notices=(*session.notices, *_oddities(session, shown)),
     )
@@ -212,10 +214,7 @@ def _oddities(session: Session, shown: set[int]) -> list[str]:
     for index in sorted(shown):
         for oddity in session.message(index).oddities:
             places.setdefault(oddity, []).append(index)
-    seen: dict[str, int] = {}
-    for skim in session.skims:
-        seen[skim.id] = seen.get(skim.id, 0) + 1
-    doubled = sum(count - 1 for count in seen.values() if count > 1)
+    doubled = session.skims.doubled
     duplicate = [f"{doubled} duplicate message id(s); messages are named by their place"] if doubled else []
     return duplicate + [
         f"skipped {oddity}, in message {found[0]}" + (f" and {len(found) - 1} more" if len(found) > 1 else "")

@@ -16,14 +16,12 @@ import msgspec
 from msgspec import Raw
 
 from narrator.errors import SessionError
+from narrator.mending import Bytes, mend_once
 from narrator.source import Source
 
 Level: TypeAlias = list[Raw] | dict[str, Raw] | str | int | float | bool | None
 Value: TypeAlias = dict[str, Level] | list[Raw]
 """The upper two levels of a JSON document, in one pass over it; what lies below stays undecoded bytes."""
-Bytes: TypeAlias = bytes | memoryview
-"""A stretch of a recording is a view of it: a recording is large, and slices of bytes are copies."""
-
 PIPE = 65_536
 """Bytes a pipe holds on Linux; `opencode export | …` is cut at a multiple of it."""
 
@@ -41,11 +39,6 @@ _DECODER: msgspec.json.Decoder[Value] = msgspec.json.Decoder(Value)
 _SHALLOW: msgspec.json.Decoder[dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw])
 _LEVEL: msgspec.json.Decoder[Level] = msgspec.json.Decoder(Level)
 _BYTE = re.compile(r"\s*\(byte (\d+)\)")
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"|(-?\bInfinity\b|\bNaN\b)', re.DOTALL)
 _OTHERS = {
     "an ATIF trajectory": {"schema_version", "steps"},
     "a Gemini CLI session": {"projectHash"},
@@ -137,7 +130,7 @@ def _decode(data: Bytes, start: int, *, mend: bool) -> _Found | _Refusal:
     mended: list[str] = []
     while True:
         try:
-            return _Found(_two_levels(text), text, rest, tuple(mended))
+            return _Found(decode_levels(text), text, rest, tuple(mended))
         except RecursionError:
             return _Refusal("nested too deeply to read")
         except msgspec.DecodeError as error:
@@ -145,16 +138,22 @@ def _decode(data: Bytes, start: int, *, mend: bool) -> _Found | _Refusal:
         byte = int(found[1]) if (found := _BYTE.search(reason)) else None
         if byte is not None and "trailing characters" in reason:
             text, rest = memoryview(text)[: byte - 1], memoryview(text)[byte - 1 :]  # it counts the offending byte in
-        elif mend and (better := _mend(text, reason)):
-            text, note = better
-            mended.append(note)
+        elif mend and (better := mend_once(text, reason)):
+            text, count, what = better
+            mended.append(f"{count} {what}")
         elif "truncated" in reason or (byte is not None and byte >= len(text)):
             return _Refusal(_cut(data, start))
         else:
             return _Refusal(_malformed(data, start, text, reason, exact=not mended))
 
 
-def _two_levels(text: Bytes) -> Value:
+def decode_levels(text: Bytes) -> Value:
+    """The upper two levels of a JSON document.
+
+    Raises:
+        DecodeError: it is none.
+        RecursionError: it is nested too deeply.
+    """
     try:
         return _DECODER.decode(text)
     except msgspec.ValidationError:  # beside the messages stands a number that no machine holds
@@ -166,35 +165,6 @@ def _level(raw: Raw) -> Level:
         return _LEVEL.decode(raw)
     except msgspec.ValidationError:
         return None
-
-
-def _mend(text: Bytes, reason: str) -> tuple[bytes, str] | None:
-    """Rewrite what JavaScript and Python write but strict JSON lacks; None when there is nothing of the kind.
-
-    A lone surrogate (a string cut inside an emoji) becomes U+FFFD, which is as long, so offsets hold. msgspec calls one
-    "unexpected end of hex escape", at the end of the document "truncated".
-    """
-    count = 0
-
-    def surrogate(match: re.Match[bytes]) -> bytes:
-        nonlocal count
-        count += match[1] is not None
-        return rb"\ufffd" if match[1] else match[0]
-
-    def number(match: re.Match[bytes]) -> bytes:
-        nonlocal count
-        count += match[1] is not None
-        return b"null" if match[1] else match[0]
-
-    if "surrogate" in reason or "hex escape" in reason or "truncated" in reason:
-        text = _ESCAPE.sub(surrogate, text)
-        return (text, f"{count} lone surrogate(s) read as U+FFFD") if count else None
-    if "UTF-8" in reason:  # in a key, or beside the messages: what is inside a message its reader tells
-        return bytes(text).decode("utf-8", "replace").encode(), "bytes that are not UTF-8 read as U+FFFD"
-    if "invalid character" not in reason:
-        return None
-    text = _NUMBER.sub(number, text)
-    return (text, f"{count} NaN or Infinity read as null") if count else None
 
 
 def _cut(data: Bytes, start: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from narrator.clock import iso, span, stamp
-from narrator.findings import Finding
+from narrator.findings import Finding, call_during, running_when_sent, sent_meanwhile
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
 from narrator.sanitize import one_line, shorten
@@ -29,6 +29,8 @@ _LABEL = 20
 _OPENING = 160
 """Characters of an output's first line that are shown in any case: it says what the output is."""
 _SECTION = re.compile(r"(?m)^(?=## )")
+_MOST_TURNS = 4
+"""Turns sent meanwhile that are listed."""
 _MOST_SECTIONS, _LEAST_A_SECTION = 12, 50
 """Sections, and characters for each, with which a text under headings is still shortened section by section."""
 
@@ -50,8 +52,14 @@ class Excerpt(Record):
     by_user: bool
     """The user ran a command inside the session: stored as the assistant's, but no model was asked."""
     during: int | None
-    """Index of the message before it, if that one was still running when this one was sent by the user."""
+    """Index of the message that was still running when the user sent this one: by time, not by place."""
+    during_call: str | None
+    """The tool whose call in that message was running then, where its times are recorded."""
+    meanwhile: tuple[int, ...]
+    """Indices of the turns that the user sent while this one was running."""
     model: str | None
+    cost: float | None
+    """Dollars, as the agent reckoned them."""
     calls: int
     """Tool calls in it."""
     tokens: dict[str, int]
@@ -96,7 +104,12 @@ class Excerpt(Record):
         if self.parent is not None:
             facts.append(f"answers msg {self.parent}")
         if self.during is not None:
-            facts.append(f"sent while msg {self.during} was still running")
+            called = f", during its {self.during_call} call" if self.during_call else ""
+            facts.append(f"sent while msg {self.during} was still running{called}")
+        if self.meanwhile:
+            listed = ", ".join(map(str, self.meanwhile[:_MOST_TURNS]))
+            more = len(self.meanwhile) - _MOST_TURNS
+            facts.append(f"meanwhile the user sent msg {listed}" + (f" and {more} more" if more > 0 else ""))
         if self.by_user:
             facts.append("the user ran this command, no model was asked")
         return "; ".join(fact for fact in facts if fact)
@@ -118,7 +131,7 @@ class Excerpt(Record):
         if not self.tokens:
             return None
         if not any(self.tokens.values()):
-            return "no tokens counted"
+            return "no tokens counted" + (", cost 0" if self.cost == 0 else "")
         cached = {name: count for name in ("read from cache", "written to cache") if (count := self.tokens[name])}
         whole = f"tokens in {self.tokens['in'] + sum(cached.values()):,}"
         if cached:
@@ -130,6 +143,8 @@ class Excerpt(Record):
 def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> Excerpt:
     """Message `index` whole, or with its text and labels in at most about `limit` tokens."""
     message, skim = session.message(index), session.skims[index]
+    running = running_when_sent(session, index)
+    waited = None if running is None else call_during(session, running, skim.created or 0)
     passages, omitted = passages_of(message, session), 0
     if limit is not None and not _fits(passages, limit):
         passages, omitted = _fit(passages, limit)
@@ -149,10 +164,13 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         created=message.created,
         completed=message.completed,
         finish=message.finish,
-        parent=session.positions.get(message.parent or ""),
+        parent=skim.parent,
         by_user=_by_user(session, message),
-        during=_running(session, index),
+        during=running,
+        meanwhile=sent_meanwhile(session, index),
+        during_call=one_line(waited.name, 60) if waited else None,
         model=message.model,
+        cost=message.cost,
         calls=skim.calls,
         tokens=named,
         passages=passages,
@@ -166,21 +184,10 @@ _RUN_BY_USER = "The following tool was executed by the user"
 
 def _by_user(session: Session, message: Message) -> bool:
     """Whether no model call began and the message before it says that the user ran what follows."""
-    asked = session.positions.get(message.parent or "")
+    asked = session.skims[message.index].parent
     if message.called or message.role != "assistant" or asked is None or session.skims[asked].kind != "synthetic":
         return False
     return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)
-
-
-def _running(session: Session, index: int) -> int | None:
-    """The message before a user's turn, if it had begun and not ended when the turn was sent: by time, not by place."""
-    own, before = session.skims[index], session.skims[index - 1] if index else None
-    if own.kind != "typed" or before is None:
-        return None
-    times = (before.created, own.created, before.completed)
-    if times[0] is None or times[1] is None or times[2] is None:
-        return None
-    return before.index if times[0] < times[1] < times[2] else None
 
 
 def _body(passages: Sequence[Passage], key: str) -> str:

@@ -18,6 +18,7 @@ from narrator.findings import NUDGE_WORDS, typed_text
 from narrator.record import Record
 from narrator.sanitize import one_line
 from narrator.session import Block, File, Marker, Message, Role, Session, Skim, Text, ToolCall
+from narrator.skims import NONE
 from narrator.tokens import count_tokens
 
 OUTLINE_TOKENS = 6000
@@ -97,7 +98,8 @@ def draw_outline(session: Session, *, bound: int = OUTLINE_TOKENS) -> Outline:
     It depends on the session alone.
     """
     fixed = _fixed(session)
-    optional = [(skim.index, *_weigh(session, skim)) for skim in session.skims if skim.index not in fixed]
+    candidates = sorted({*session.skims.places("compaction-summary"), *session.skims.places("typed")} - fixed.keys())
+    optional = [(index, *_weigh(session, session.skims[index])) for index in candidates]
     chosen = dict(fixed)
     spent = _assemble(session, chosen).length
     for index, limit in _by_turns(optional, len(session)):
@@ -117,15 +119,17 @@ def draw_outline(session: Session, *, bound: int = OUTLINE_TOKENS) -> Outline:
 
 def _totals(session: Session) -> tuple[str, ...]:
     skims, about = session.skims, session.about
-    times = [skim.created for skim in skims if skim.created is not None]
-    facts = [f"{len(skims):,} {'messages' if len(skims) > 1 else 'message'}: {in_words(_counted(skims))}"]
+    facts = [f"{len(skims):,} {'messages' if len(skims) > 1 else 'message'}: {in_words(skims.tally())}"]
+    times = [time for time in (skims.created[k] for k in range(len(skims))) if time != NONE]
     if times:
         facts.append(f"from {stamp(times[0])} to {stamp(times[-1])} ({span(max(0, times[-1] - times[0]))})")
-    models = [model for model, _ in groupby(skim.model for skim in skims if skim.kind == "answer" and skim.model)]
+    answers = skims.places("answer")
+    models = [skims.words[code] or "" for code, _ in groupby(filter(None, [skims.models[k] for k in answers]))]
     if models:
         listed = " → ".join(one_line(model, _NAME) for model in models[:6])
         facts.append(f"answered by {listed}" + (f" and {len(models) - 6} more changes" if len(models) > 6 else ""))
-    ends = Counter(skim.finish or "no recorded reason" for skim in skims if skim.kind == "answer")
+    codes = Counter([skims.finishes[k] for k in answers])
+    ends = Counter({skims.words[code] or "no recorded reason": count for code, count in codes.items()})
     if ends and ends["no recorded reason"] < ends.total() // 2:
         listed = ", ".join(f"{count:,} with {one_line(end, _NAME)}" for end, count in ends.most_common(8))
         facts.append(f"assistant messages ended: {listed}")
@@ -149,14 +153,9 @@ def in_words(counts: Mapping[str, int]) -> str:
     return ", ".join(told) or "nothing"
 
 
-def _counted(skims: Iterable[Skim]) -> Counter[str]:
-    return Counter(skim.kind for skim in skims)
-
-
 def gap_between(session: Session, before: int, after: int, fate: str) -> str:
     """What lies between two messages, counted by kind, and what became of it: `20 assistant messages not listed`."""
-    tallies = session.tallies.items()
-    counts = {kind: count for kind, seen in tallies if (count := seen[after] - seen[before + 1])}
+    counts = session.skims.tally(before + 1, after)
     if len(counts) < 2:
         return f"{in_words(counts)} {fate}" if counts else ""
     return f"{after - before - 1:,} messages {fate}: {in_words(counts)}"
@@ -165,7 +164,7 @@ def gap_between(session: Session, before: int, after: int, fate: str) -> str:
 def _fixed(session: Session) -> dict[int, int]:
     """What every outline shows, index → limit: the first request and how it ended."""
     count = len(session)
-    first = next((skim.index for skim in session.skims if skim.kind == "typed"), 0)
+    first = session.skims.first("typed") or 0
     shown = {first: _FIRST}
     for index in range(max(first + 1, count - _ENDINGS), count):
         shown[index] = _ENDING

@@ -87,7 +87,7 @@ def _call_passages(call: ToolCall, session: Session) -> Iterator[Passage]:
         text=_input_text(call.input),
         at=session.native("input", call),
         tool=call.name,
-        subject=_subject(call.input),
+        subject=subject_of(call.input),
         fate=fate,
     )
     if call.error is not None:
@@ -155,7 +155,7 @@ def _input_text(value: Any) -> str:  # noqa: ANN401  # recorded JSON
     """
     match value:
         case dict():
-            name, text = _subject(value)
+            name, text = subject_of(value)
             first, last = ([], [name]) if "\n" in text else ([name], [])
             order = [*first, *(other for other in value if other != name), *last]
             lines = [_argument(str(key), value[key]) for key in order if value.get(key) is not None]
@@ -166,7 +166,8 @@ def _input_text(value: Any) -> str:  # noqa: ANN401  # recorded JSON
             return _scalar(value)
 
 
-def _subject(value: Any) -> tuple[str, str]:  # noqa: ANN401  # recorded JSON
+def subject_of(value: Any) -> tuple[str, str]:  # noqa: ANN401  # recorded JSON
+    """The argument that says most about a call, of its arguments: name and value; empty when none of the known is."""
     arguments = value if isinstance(value, dict) else {}
     plain = ((name, arguments[name]) for name in _SUBJECTS if isinstance(arguments.get(name), str))
     return next(((name, text) for name, text in plain if text.strip()), ("", ""))

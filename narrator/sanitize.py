@@ -97,7 +97,7 @@ def one_line(text: str, limit: int | None = None) -> str:
     line = " ".join(plain(text).split())
     if limit is None or len(line) <= limit:
         return line
-    return line[: _boundary(line, limit - 1)].rstrip() + "…" if limit > 0 else ""
+    return line[: boundary(line, limit - 1)].rstrip() + "…" if limit > 0 else ""
 
 
 def shorten(text: str, limit: int, *, head: float = 0.6) -> tuple[str, int]:
@@ -133,7 +133,7 @@ def _left_out(count: int) -> str:
 def _head_end(text: str, length: int) -> int:
     """Where the head ends: at most `length` characters in, behind a line feed if one is near."""
     line_feed = text.rfind("\n", length - length // 5, length)
-    return line_feed + 1 if line_feed >= 0 else _boundary(text, length)
+    return line_feed + 1 if line_feed >= 0 else boundary(text, length)
 
 
 def _tail_start(text: str, length: int) -> int:
@@ -200,7 +200,7 @@ def _is_shaped(character: str) -> bool:
     )
 
 
-def _boundary(text: str, at: int) -> int:
+def boundary(text: str, at: int) -> int:
     """The last place up to `at` where a cut separates two characters as people see them.
 
     Follows UAX 29 (extended grapheme clusters) as far as `unicodedata` tells: marks, joiners, selectors, skin tones,

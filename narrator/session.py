@@ -7,16 +7,38 @@ asked otherwise, redacted.
 
 from __future__ import annotations
 
-import hashlib
+from array import array
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from itertools import accumulate
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
+from narrator.shelf import NO_SHELF, Shelf
+from narrator.skims import Calls, Role, Skim, Skims
+
+__all__ = [
+    "About",
+    "Block",
+    "Calls",
+    "Fault",
+    "File",
+    "Marker",
+    "Message",
+    "Reader",
+    "Reasoning",
+    "Role",
+    "Session",
+    "Skim",
+    "Skims",
+    "Text",
+    "Tokens",
+    "ToolCall",
+    "ToolStatus",
+    "essence",
+]
+
 ToolStatus: TypeAlias = Literal["completed", "error", "running", "pending", "unknown"]
 
 
@@ -111,29 +133,6 @@ class Tokens(Struct, frozen=True, kw_only=True):
         return self.input + self.cache_read + self.cache_write
 
 
-class Skim(Struct, frozen=True, kw_only=True, gc=False):
-    """The little that is known of every message without decoding it (plain values only, which no cycle can hold)."""
-
-    index: int
-    id: str
-    role: Role
-    kind: Literal["typed", "synthetic", "compaction-request", "compaction-summary", "answer"]
-    """`typed`: a person's turn; `answer`: one model call; the rest is the harness's."""
-    created: int | None = None
-    completed: int | None = None
-    parent: str | None = None
-    model: str | None = None
-    """`provider/model`."""
-    calls: int = 0
-    """Tool calls in it."""
-    finish: str | None = None
-    """How it ended: the name of its error, else the model's reason to stop, where one is stored with the message."""
-    sent: int | None = None
-    """Tokens that went in, cached ones included."""
-    size: int = 0
-    """Bytes of its stored JSON."""
-
-
 class Message(Struct, frozen=True, kw_only=True):
     """One message, whole."""
 
@@ -151,6 +150,8 @@ class Message(Struct, frozen=True, kw_only=True):
     """Why the model stopped, in the provider's word."""
     fault: Fault | None = None
     tokens: Tokens | None = None
+    cost: float | None = None
+    """Dollars, as the agent reckoned them."""
     model: str | None = None
     agent: str | None = None
     summary: bool = False
@@ -181,45 +182,34 @@ class About(Struct, frozen=True, kw_only=True):
     """Ids of subagents' sessions that are in the file beside this one; their messages have no number here."""
 
 
-def map_text(message: Message, change: Callable[[str], str], change_input: Callable[[Any], Any]) -> Message:
-    """`message` with every recorded text passed through `change`, and tool arguments through `change_input`."""
+class Reader(NamedTuple):
+    """How the messages of a session are had; each is called at most once for the same thing."""
 
-    def optional(text: str | None) -> str | None:
-        return None if text is None else change(text)
+    messages: int
+    message: Callable[[int], Message]
+    peek: Callable[[int], Message]
+    """Message k as `essence` leaves it."""
+    length: Callable[[int], int]
+    """Bytes of message k as stored."""
+    skims: Callable[[], Skims]
+    traits: Callable[[], array[int]]
+    """`array('I')`: for every message bits of `skims.Trait`."""
+    stored: Callable[[], int]
+    """Bytes of all messages as stored."""
+    digest: Callable[[], str]
+    """Hash of the session's JSON."""
 
-    def block(old: Block) -> Block:
-        match old:
-            case Text() | Reasoning():
-                return replace(old, text=change(old.text))
-            case ToolCall():
-                return replace(
-                    old,
-                    name=change(old.name),
-                    input=change_input(old.input),
-                    output=optional(old.output),
-                    error=optional(old.error),
-                    interrupted=optional(old.interrupted),
-                    child=optional(old.child),
-                )
-            case File():
-                return replace(old, name=change(old.name), mime=change(old.mime))
-            case Marker():
-                return replace(old, kind=change(old.kind), text=change(old.text))
 
-    fault = message.fault and replace(
-        message.fault, name=change(message.fault.name), message=change(message.fault.message)
+def essence(message: Message) -> Message:
+    """`message` with no more than its texts; if these are blank, with all its blocks, without what its calls returned.
+
+    What calls returned, and what was thought before it was said, is most of a recording.
+    """
+    texts = tuple(block for block in message.blocks if isinstance(block, Text) and block.text.strip())
+    others = (
+        replace(block, output=None, error=None) if isinstance(block, ToolCall) else block for block in message.blocks
     )
-    return replace(
-        message,
-        id=change(message.id),
-        blocks=tuple(block(old) for old in message.blocks),
-        parent=optional(message.parent),
-        finish=optional(message.finish),
-        fault=fault,
-        model=optional(message.model),
-        agent=optional(message.agent),
-        oddities=tuple(change(text) for text in message.oddities),
-    )
+    return replace(message, blocks=texts or tuple(others))
 
 
 class Session:
@@ -228,52 +218,63 @@ class Session:
     def __init__(
         self,
         about: About,
+        reader: Reader,
         *,
-        count: int,
-        read: Callable[[int], Message],
-        skim: Callable[[], tuple[Skim, ...]],
-        document: bytes | memoryview,
         fields: Mapping[str, str] | None = None,
         notices: tuple[str, ...] = (),
         redacted: Callable[[], dict[str, int]] = dict,
+        shelf: Shelf = NO_SHELF,
     ) -> None:
         self.about = about
-        self._count = count
-        self.message: Callable[[int], Message] = lru_cache(maxsize=1024)(read)
+        self._reader = reader
+        self.message: Callable[[int], Message] = lru_cache(maxsize=1024)(reader.message)
         """Message k, `0 <= k < len(session)`."""
-        self._skim = skim
-        self._document = document
+        self.peek = reader.peek
+        """Message k as `essence` leaves it, not kept in memory: for a look at every message of a session."""
+        self.size = reader.length
+        """Bytes of message k as stored."""
         self._fields = dict(fields or {})
         self.notices = notices
         """What the reader had to step over to read the file, one sentence each."""
         self.redacted = redacted
         """Kind of secret → how many different ones were masked so far."""
+        self.shelf = shelf
+        """Keeps what was worked out of this recording for the next run; may forget it."""
 
     def __len__(self) -> int:
-        return self._count
+        return self._reader.messages
 
     @cached_property
-    def skims(self) -> tuple[Skim, ...]:
-        """One for each message, in order."""
-        return self._skim()
+    def skims(self) -> Skims:
+        """What is known of every message without decoding it."""
+        return self._reader.skims()
+
+    @property
+    def calls(self) -> Calls:
+        """What is known of every tool call without decoding it."""
+        return self.skims.calls
+
+    @cached_property
+    def traits(self) -> array[int]:
+        """`array('I')`: for every message, bits of `skims.Trait`; made when first asked for, in a pass of its own."""
+        return self._reader.traits()
+
+    @cached_property
+    def stored(self) -> int:
+        """Bytes of all messages as stored."""
+        return self._reader.stored()
 
     @cached_property
     def sha256(self) -> str:
         """Hex digest of the session's JSON as read: the same for a file, its gzip, and standard input."""
-        return hashlib.sha256(self._document).hexdigest()
-
-    @cached_property
-    def tallies(self) -> dict[str, list[int]]:
-        """Kind (`Skim.kind`) → how many of the first k messages are of it, for k from 0 to all."""
-        kinds = dict.fromkeys(skim.kind for skim in self.skims)
-        return {kind: [0, *accumulate(skim.kind == kind for skim in self.skims)] for kind in kinds}
+        return self._reader.digest()
 
     @cached_property
     def positions(self) -> dict[str, int]:
         """Native id → index; of a duplicate id, the first."""
         found: dict[str, int] = {}
-        for skim in self.skims:
-            found.setdefault(skim.id, skim.index)
+        for index, id_ in enumerate(self.skims.ids):
+            found.setdefault(id_, index)
         return found
 
     def native(self, field: str, block: Block | None = None) -> str:

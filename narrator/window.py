@@ -164,9 +164,9 @@ def _order(session: Session, target: int, reach: Reach) -> list[int]:
 
 
 def _anchors(session: Session, target: int) -> list[int]:
-    parent = session.positions.get(session.skims[target].parent or "")
+    skims = session.skims
+    parent = skims[target].parent
     asked = parent if parent is not None and parent < target else None
-    typed = next((skim.index for skim in reversed(session.skims[:target]) if skim.kind == "typed"), None)
-    summary = next((s.index for s in reversed(session.skims[:target]) if s.kind == "compaction-summary"), None)
+    typed, summary = skims.last("typed", target), skims.last("compaction-summary", target)
     offered = asked - 1 if asked else None
     return [index for index in dict.fromkeys([asked, offered, typed, summary]) if index is not None]

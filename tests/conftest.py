@@ -56,3 +56,9 @@ def cassette(request: pytest.FixtureRequest) -> Iterator[tapes.Conversation]:
         yield tapes.Conversation(recording=mode != "none")
     if mode == "none":
         tapes.assert_played(tape)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the user's cache folder."""
+    monkeypatch.setenv("NARRATE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

@@ -850,11 +850,11 @@ def test_what_is_written_does_not_go_through_a_link(tmp_path: Path) -> None:
 
 
 def test_a_file_nobody_may_read_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     path = write(tmp_path, talk())
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     ran = run("--msg", "1", path)
     assert (ran.code, ran.lines) == (2, [f"narrate: permission denied: {path}"])
 

@@ -21,8 +21,9 @@ from endpoint import Answer, Loopback, completion, essay_stream
 from recordings import SHARED, assistant, export, reasoning, tool, user, write
 
 from narrator import __version__
-from narrator.cli import main, output, show
+from narrator.cli import main, output
 from narrator.model import retry
+from narrator.source import Source
 
 NOTE = "OPENAI_API_KEY"
 """What the note of the offline writer names."""
@@ -355,10 +356,10 @@ def test_an_interrupt_is_one_line_and_130(session: str) -> None:
 
 
 def test_an_interrupt_while_reading_too(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: Path) -> bytes:
+    def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "read_bytes", interrupted)
+    monkeypatch.setattr(Source, "read", interrupted)
     ran = run("show", session)
     assert (ran.code, len(ran.lines)) == (130, 1)
 
@@ -789,25 +790,6 @@ def test_a_message_without_a_time_has_none() -> None:
     path = write(Path(), document)
     assert json.loads(run("show", path, "--json").out)[0]["time"] is None
     assert re.match(r"0 +no time +user +a$", run("show", path).out.splitlines()[0])
-
-
-def test_the_list_for_people_is_a_line_for_each_message(session: str) -> None:
-    ran = run("show", session)
-    lines = ran.out.splitlines()
-    assert (ran.code, ran.err, len(lines)) == (0, "", 4)
-    assert lines[1] == "1  2025-10-09 08:54:20  assistant  [command-failed] It fails."
-    many = write(Path(), export(*[user("a"), assistant("b\nc")] * 6), "many.json")
-    assert run("show", many).out.splitlines()[3].startswith(" 3  ")
-    assert len(run("show", many).out.splitlines()) == 12
-
-
-def test_a_terminal_gets_a_line_of_its_own_width_for_each_message(
-    session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(show, "_columns", lambda: 50)
-    lines = run("show", session).out.splitlines()
-    assert lines[1] == "1  2025-10-09 08:54:20  assistant  [command-faile…"
-    assert all(len(line) <= 50 for line in lines)
 
 
 def test_the_context_has_the_shape_of_the_contract(session: str) -> None:

@@ -385,7 +385,10 @@ def test_the_shape_for_scripts(tmp_path: Path) -> None:
         "time": "2025-10-09T08:54:20Z",
         "findings": ["command-failed"],
     }
-    assert shape["findings"][0]["evidence"] == [{"index": 1, "field": "parts[1].state.metadata.exit", "value": 1}]
+    assert shape["findings"][0]["evidence"] == [
+        {"index": 1, "field": "parts[1].state.metadata.exit", "value": 1},
+        {"index": 1, "field": "parts[1].state.status", "value": "completed"},
+    ]
     assert (shape["window"], shape["outline"], shape["tokens"]) == ([0, 1, 2], [0, 1, 2], context.tokens)
     assert shape["omitted"] == {"messages": 0, "characters": 0}
 

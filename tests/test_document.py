@@ -278,7 +278,7 @@ def test_a_word_that_only_begins_like_a_number_is_no_number() -> None:
 def test_bytes_that_are_not_utf8_are_replaced_and_told(data: bytes) -> None:
     found = find(data)
     assert "\ufffd" in bytes(found.text).decode()
-    assert found.notices == ("f.json: bytes that are not UTF-8 read as U+FFFD",)
+    assert found.notices == ("f.json: 1 byte(s) that are not UTF-8 read as U+FFFD",)
 
 
 def test_bytes_that_are_not_utf8_inside_a_message_are_its_readers_matter() -> None:

@@ -34,6 +34,8 @@ QUIET = {
 }
 """Recordings in which nothing is found."""
 _MISSING = object()
+STOPPED = re.compile(r"User aborted the command|exceed(?:ing|ed) timeout .*")
+"""The words at the end of a long output that say that its command was stopped: evidence holds them alone."""
 
 
 def read(message: dict[str, Any], path: str) -> Any:
@@ -99,13 +101,124 @@ def check(finding: Finding, messages: list[dict[str, Any]]) -> int:
             stored = plain(stored)
         if isinstance(item.value, str) and "«secret:" in item.value:
             continue
-        if item.field.endswith(".output") and finding.kind == "tool-aborted":
+        if item.field.endswith(".output") and STOPPED.fullmatch(str(item.value)):
             assert str(item.value) in stored, item  # the words that say so, at the end of a long output
         else:
             assert item.value == stored, (finding, item, stored)
             assert isinstance(item.value, bool) == isinstance(stored, bool), item
         compared += 1
     return compared
+
+
+def ids(messages: list[dict[str, Any]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for index, message in enumerate(messages):
+        found.setdefault(str((message.get("info") or {}).get("id")), index)
+    return found
+
+
+def check_names(finding: Finding, named: dict[str, int]) -> None:
+    """Every message that a sentence names is the finding's own, or one that its evidence is of or points at."""
+    proved = {finding.index, *(item.index for item in finding.evidence)}
+    proved |= {named[item.value] for item in finding.evidence if isinstance(item.value, str) and item.value in named}
+    ours = re.sub("“[^”]*”", "", finding.says)
+    assert {int(number) for number in re.findall(r"[Mm]essage (\d+)", ours)} <= proved, finding
+
+
+# ---- the sentences on causes, derived again from the raw JSON by other means
+
+
+def again_turn(messages: list[dict[str, Any]], own: int, before: int) -> None:
+    """Directly after it in the same turn: the same parent, only what the user typed between, and trouble in it."""
+    assert messages[own]["info"].get("parentID") == messages[before]["info"].get("parentID")
+    assert all(message["info"]["role"] == "user" for message in messages[before + 1 : own])
+    states = [part["state"] for part in messages[before]["parts"] if part["type"] == "tool"]
+    tools = [part["tool"] for part in messages[before]["parts"] if part["type"] == "tool"]
+    assert (
+        "invalid" in tools
+        or messages[before]["info"].get("error")
+        or any(state["status"] == "error" or (state.get("metadata") or {}).get("exit") != 0 for state in states)
+    )
+
+
+def again_running(messages: list[dict[str, Any]], sent: int, running: int) -> None:
+    assert messages[running]["info"]["role"] == "assistant"
+    times = messages[running]["info"]["time"]
+    assert times["created"] < messages[sent]["info"]["time"]["created"] < times["completed"]
+
+
+def again_next_call(messages: list[dict[str, Any]], own: int, following: int) -> None:
+    """The next message that a model was asked for."""
+
+    def asked(message: dict[str, Any]) -> bool:
+        tokens = message["info"].get("tokens") or {}
+        counted = any([tokens.get("input"), *(tokens.get("cache") or {}).values()])
+        return message["info"]["role"] == "assistant" and (counted or bool(read(message, "finish")))
+
+    assert next(index for index in range(own + 1, len(messages)) if asked(messages[index])) == following
+
+
+def again_failures(messages: list[dict[str, Any]], own: int, first: int, times: int) -> None:
+    """So many failures of the same command, the first of them there, and no success since."""
+
+    def commands(index: int) -> list[tuple[str, bool]]:
+        calls = [
+            part["state"] for part in messages[index]["parts"] if part["type"] == "tool" and part["tool"] == "bash"
+        ]
+        calls = [state for state in calls if isinstance(state.get("input"), dict) and "command" in state["input"]]
+        return [
+            (state["input"]["command"].strip(), (state.get("metadata") or {}).get("exit") != 0)
+            for state in calls
+            if not ("metadata>" in str(state.get("output")) and (state.get("metadata") or {}).get("exit") is None)
+        ]
+
+    wanted = {command for command, failed in commands(own) if failed} & {command for command, _ in commands(first)}
+    tried = [failed for index in range(first, own) for command, failed in commands(index) if command in wanted]
+    assert tried == [True] * times
+    assert own - 50 <= first
+
+
+def again_turn_after(messages: list[dict[str, Any]], own: int, turn: int) -> None:
+    """The user's next turn by time: typed, and none typed between the message's beginning and it."""
+    begun = messages[own]["info"]["time"]["created"]
+
+    def typed(message: dict[str, Any]) -> bool:
+        texts = [part for part in message["parts"] if part["type"] == "text" and not part.get("synthetic")]
+        return message["info"]["role"] == "user" and bool(texts)
+
+    sent = {index: message["info"]["time"]["created"] for index, message in enumerate(messages) if typed(message)}
+    assert min((time, index) for index, time in sent.items() if time >= begun)[1] == turn
+
+
+AGAIN: list[tuple[str, Any]] = [
+    (r"It comes directly after message (\d+) of the same turn", again_turn),
+    (r"It was sent while message (\d+) was still running", again_running),
+    (r"the next recorded model call is message (\d+)\)", again_next_call),
+    (r"The user's next turn is message (\d+), sent", again_turn_after),
+]
+
+
+def derive_causes(finding: Finding, messages: list[dict[str, Any]]) -> int:
+    """Hold what a finding says of causes against the raw JSON; gives how many sentences were."""
+    derived = 0
+    for pattern, derive in AGAIN:
+        if said := re.search(pattern, finding.says):
+            derive(messages, finding.index, int(said[1]))
+            derived += 1
+    if "The next message is the user's" in finding.says:
+        again_turn_after(messages, finding.index, finding.index + 1)
+        derived += 1
+    if said := re.search(r"Message (\d+), which it answers, was sent while message (\d+) was", finding.says):
+        assert messages[finding.index]["info"]["parentID"] == messages[int(said[1])]["info"]["id"]
+        again_running(messages, int(said[1]), int(said[2]))
+        derived += 1
+    if said := re.search(r"already failed (\d+) times, first in message (\d+),", finding.says):
+        again_failures(messages, finding.index, int(said[2]), int(said[1]))
+        derived += 1
+    if said := re.search(r"had failed once before, in message (\d+),", finding.says):
+        again_failures(messages, finding.index, int(said[1]), 1)
+        derived += 1
+    return derived
 
 
 def looked_at(path: Path) -> list[int]:
@@ -132,8 +245,25 @@ EVERY_SESSION = [EXAMPLE, *SMALL, *CASES, *essay_sessions()]
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in EVERY_SESSION])
 def test_every_evidence_field_is_what_is_recorded(path: Path) -> None:
     session, messages = open_session(str(path)), recorded(path)
-    compared = sum(check(finding, messages) for index in looked_at(path) for finding in diagnose(session, index))
+    named, compared = ids(messages), 0
+    for finding in (finding for index in looked_at(path) for finding in diagnose(session, index)):
+        compared += check(finding, messages)
+        check_names(finding, named)
     assert bool(compared) != (path.name in QUIET)
+
+
+CAUSED = {"gen_1.1.65_scenarioA.json": 2, "gen_1.18.33_scenarioB_abort_compaction.json": 7, EXAMPLE.name: 3}
+"""Recordings in which something is said of causes, and how many sentences at least."""
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in (EXAMPLE, *SMALL, *essay_sessions())])
+def test_what_is_said_of_causes_is_derived_again(path: Path) -> None:
+    session, messages = open_session(str(path)), recorded(path)
+    failed = {index for index, message in enumerate(messages) if '"exit": 0' not in json.dumps(message["parts"])}
+    places = {*looked_at(path), *sorted(failed)[:1500]}
+    found = [finding for index in sorted(places) for finding in diagnose(session, index)]
+    derived = sum(derive_causes(finding, messages) for finding in found)
+    assert derived >= CAUSED.get(path.name, 10 if len(messages) > 400 else 0)
 
 
 @pytest.mark.skipif(not SMALL, reason="the recorded sessions of ../shared are not here")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opened import opened
+from opened import last_found, opened
 from recordings import BEGIN, EXAMPLE, SHARED, STEP_START, assistant, export, reasoning, step_finish, text, tool, user
 
 from narrator.excerpt import Excerpt, abridge, take_excerpt
@@ -55,6 +55,16 @@ def passages(excerpt: Excerpt) -> list[tuple[str, str]]:
             id="an answer without an end",
         ),
         pytest.param(
+            assistant(finish=None, tokens=NOTHING, cost=0),
+            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish none; no tokens counted, cost 0; answers msg 0",
+            id="an answer that cost nothing",
+        ),
+        pytest.param(
+            assistant("Done.", tokens=NOTHING, cost=0.02),
+            "began 2025-10-09 08:54:20 UTC, took 9.0 s; finish stop; no tokens counted; answers msg 0",
+            id="an answer that cost something, though no token was counted",
+        ),
+        pytest.param(
             assistant("Done.", tokens=None, finish=None, time={}, parentID="msg_gone"),
             "no time recorded; finish none",
             id="nothing but a text is recorded",
@@ -83,33 +93,97 @@ def test_states(tmp_path: Path, message: dict[str, Any], says: str) -> None:
     assert last(tmp_path, ASK, message).states() == says
 
 
-def queued(sent: int) -> list[dict[str, Any]]:
-    running = assistant(tool(), time={"created": BEGIN + 1000, "completed": BEGIN + 60_000})
-    return [user("Go.", time={"created": BEGIN}), running, user("and?", time={"created": BEGIN + sent})]
+def at(created: int, completed: int | None = None) -> dict[str, int]:
+    """Seconds after the beginning."""
+    given = {"created": BEGIN + created * 1000}
+    return given if completed is None else given | {"completed": BEGIN + completed * 1000}
 
 
-@pytest.mark.parametrize(
-    ("sent", "during"),
-    [(30_000, 1), (1000, None), (60_000, None), (90_000, None)],
-    ids=["in the middle of it", "when it began", "when it ended", "later"],
-)
-def test_a_turn_that_was_sent_while_the_message_before_it_was_running(
-    tmp_path: Path, sent: int, during: int | None
+def running(created: int = 1, completed: int | None = 60) -> dict[str, Any]:
+    return assistant(tool(), time=at(created, completed))
+
+
+QUEUED = [
+    pytest.param([running(), user("and?", time=at(30))], 1, id="in the middle of the message before it"),
+    pytest.param([running(), user("and?", time=at(1))], None, id="when it began"),
+    pytest.param([running(), user("and?", time=at(60))], None, id="when it ended"),
+    pytest.param([running(), user("and?", time=at(90))], None, id="later"),
+    pytest.param([running(), user("a", time=at(20)), user("b", time=at(30))], 1, id="the second of two"),
+    pytest.param([running(1, 60), running(2, 9), user("b", time=at(30))], 1, id="not the message right before it"),
+    pytest.param([running(1, 60), running(2, 50), user("b", time=at(30))], 2, id="of two, the one that began last"),
+    pytest.param([user("b", time=at(30)), running(), user("c", time=at(70))], None, id="asked of another turn"),
+    pytest.param([running(1, None), user("b", time=at(30))], None, id="a message without an end"),
+    pytest.param([running(), user("b", time={})], None, id="a turn without a time"),
+    pytest.param([running(), *[user("x", time=at(70))] * 60, user("b", time=at(30))], None, id="too far away"),
+    pytest.param([running(), user(text("put in", synthetic=True), time=at(30))], None, id="nobody typed it"),
+    pytest.param([running(), assistant("b", time=at(30, 40))], None, id="an answer"),
+]
+
+
+@pytest.mark.parametrize(("messages", "during"), QUEUED)
+def test_a_turn_that_was_sent_while_a_message_was_running(
+    tmp_path: Path, messages: list[dict[str, Any]], during: int | None
 ) -> None:
-    excerpt = last(tmp_path, *queued(sent))
+    excerpt = last(tmp_path, user("Go.", time=at(0)), *[{**message} for message in messages])
     assert excerpt.during == during
-    assert excerpt.states().endswith("sent while msg 1 was still running") == (during is not None)
+    assert excerpt.states().endswith(f"sent while msg {during} was still running") == (during is not None)
+
+
+MEANWHILE = [
+    pytest.param([user("a", time=at(30))], "; meanwhile the user sent msg 2", id="one"),
+    pytest.param([user("a", time=at(30)), user("b", time=at(40))], "; meanwhile the user sent msg 2, 3", id="two"),
+    pytest.param(
+        [user("a", time=at(second)) for second in range(30, 36)],
+        "; meanwhile the user sent msg 2, 3, 4, 5 and 2 more",
+        id="more than are listed",
+    ),
+    pytest.param([user("a", time=at(60))], "answers msg 0", id="when it ended"),
+    pytest.param([user("a", time={})], "answers msg 0", id="without a time"),
+    pytest.param([user(text("put in", synthetic=True), time=at(30))], "answers msg 0", id="nobody typed it"),
+    pytest.param([assistant("b", time=at(30, 40))], "answers msg 0", id="an answer"),
+]
+
+
+@pytest.mark.parametrize(("later", "says"), MEANWHILE)
+def test_what_the_user_sent_while_a_message_was_running(tmp_path: Path, later: list[Any], says: str) -> None:
+    session = opened(tmp_path, export(user("Go.", time=at(0)), running(), *later))
+    assert take_excerpt(session, 1).states().endswith(says)
+
+
+CALLED = [
+    pytest.param({"start": 10, "end": 50}, ", during its bash call", id="while the call was running"),
+    pytest.param({"start": 40, "end": 50}, "", id="before it began"),
+    pytest.param({"start": 10, "end": 20}, "", id="after it had ended"),
+    pytest.param({"start": 10}, "", id="no end of it is recorded"),
+    pytest.param({}, "", id="no times of it are recorded"),
+]
+
+
+@pytest.mark.parametrize(("times", "says"), CALLED)
+def test_which_call_was_running(tmp_path: Path, times: dict[str, int], says: str) -> None:
+    call = tool(time={name: BEGIN + seconds * 1000 for name, seconds in times.items()})
+    slow = assistant(tool("read"), call, tool("grep"), time=at(1, 60))
+    turns = [user("Go.", time=at(0)), slow, user("and?", time=at(30))]
+    assert last(tmp_path, *turns).states().endswith(f"sent while msg 1 was still running{says}")
+    nudge = last_found(tmp_path, export(*turns[:2], user("continue", time=at(30))))["user-nudge"]
+    assert nudge.says.endswith(f"It was sent while message 1 was still running{says}.")
+    assert len(nudge.evidence) == (6 if says else 4)
+
+
+def test_a_turn_that_stands_before_the_message_it_was_sent_during(tmp_path: Path) -> None:
+    turns = [user("Go.", time=at(0)), user("and?", time=at(30)), running()]
+    assert take_excerpt(opened(tmp_path, export(*turns)), 1).during == 2
 
 
 @pytest.mark.skipif(not ESSAYS.is_dir(), reason="the recorded sessions of ../shared are not here")
 def test_facts_of_the_essays_sessions() -> None:
     """FACTS: glm5-144 F03, F04, F07; ct200-11162 F02, F04, F29."""
     glm5 = open_session(str(EXAMPLE))
-    assert "took 2.0 s; finish none; no tokens counted; answers msg 143" in take_excerpt(glm5, 144).states()
-    assert take_excerpt(glm5, 143).states().endswith("; sent while msg 142 was still running")
+    assert "took 2.0 s; finish none; no tokens counted, cost 0; answers msg 143" in take_excerpt(glm5, 144).states()
+    assert take_excerpt(glm5, 143).states().endswith("; sent while msg 142 was still running, during its bash call")
     ct200 = open_session(str(ESSAYS / "ct200-11162.json.gz"))
-    assert take_excerpt(ct200, 11162).states().endswith("finish none; no tokens counted; answers msg 11136")
-    assert take_excerpt(ct200, 11161).states().endswith("finish none; no tokens counted; answers msg 11136")
+    assert take_excerpt(ct200, 11162).states().endswith("finish none; no tokens counted, cost 0; answers msg 11136")
+    assert take_excerpt(ct200, 11161).states().endswith("finish none; no tokens counted, cost 0; answers msg 11136")
     assert passages(take_excerpt(ct200, 11161)) == [
         ("reasoning, empty", ""),
         ("bash call, stopped", "(no arguments)"),

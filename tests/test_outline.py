@@ -134,9 +134,9 @@ def test_another_bound(tmp_path: Path, bound: int) -> None:
 
 
 def test_it_is_deterministic_and_does_not_depend_on_the_target(tmp_path: Path) -> None:
-    session, again = long_session(tmp_path, 60), long_session(tmp_path, 60)
-    drawn = draw_outline(session)
-    assert drawn == draw_outline(again)
+    drawn = draw_outline(long_session(tmp_path, 60))
+    session = long_session(tmp_path, 60)
+    assert drawn == draw_outline(session)
     assert {take_context(session, target).outline.model_dump_json() for target in (0, 90, len(session) - 1)} == {
         drawn.model_dump_json()
     }

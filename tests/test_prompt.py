@@ -466,7 +466,8 @@ def test_the_example_s_prompt_says_what_is_known_of_its_target() -> None:
     written = prompt_for(open_session(str(EXAMPLE)), 144).messages[1].content
     said = written.partition("# The target")[2]
     assert (
-        "record: began 2026-02-16 14:48:25 UTC, took 2.0 s; finish none; no tokens counted; answers msg 143\n" in said
+        "record: began 2026-02-16 14:48:25 UTC, took 2.0 s; finish none; no tokens counted, cost 0; answers msg 143\n"
+        in said
     )
     assert "record: aborted: The turn was interrupted before it ended, 2.0 s after it began" in said
     assert "record: this message holds no text, no tool call and no other part\n" in said

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from typing import Any
 
 import msgspec
 import pytest
 
+from narrator.formats._clean import map_text
 from narrator.session import (
     About,
     Fault,
     File,
     Marker,
     Message,
+    Reader,
     Reasoning,
     Session,
     Skim,
+    Skims,
     Text,
     Tokens,
     ToolCall,
-    map_text,
 )
+from narrator.skims import Columns
 
 ABOUT = About(format="test", id="s1", title="A title", file="f.json")
 DOCUMENT = b'{"messages": [1, 2, 3]}'
@@ -31,8 +35,11 @@ def message(index: int) -> Message:
     return Message(index=index, id=f"m{index}", role="user", blocks=())
 
 
-def skim(index: int, id_: str = "") -> Skim:
-    return Skim(index=index, id=id_ or f"m{index}", role="user", kind="typed")
+def skims(*ids: str) -> Skims:
+    columns = Columns()
+    for index, id_ in enumerate(ids):
+        columns.add(Skim(index=index, id=id_, role="user", kind="typed"), None, [])
+    return Skims(columns, columns.link())
 
 
 def session(*ids: str, **more: Any) -> tuple[Session, list[int], list[int]]:
@@ -44,11 +51,21 @@ def session(*ids: str, **more: Any) -> tuple[Session, list[int], list[int]]:
         read.append(index)
         return message(index)
 
-    def skim_all() -> tuple[Skim, ...]:
+    def skim_all() -> Skims:
         skimmed.append(len(ids))
-        return tuple(skim(index, id_) for index, id_ in enumerate(ids))
+        return skims(*ids)
 
-    return Session(ABOUT, count=len(ids), read=read_one, skim=skim_all, document=DOCUMENT, **more), read, skimmed
+    reader = Reader(
+        messages=len(ids),
+        message=read_one,
+        peek=read_one,
+        length=lambda index: 10 + index,
+        skims=skim_all,
+        traits=lambda: array("I", [0] * len(ids)),
+        stored=lambda: len(DOCUMENT),
+        digest=lambda: hashlib.sha256(DOCUMENT).hexdigest(),
+    )
+    return Session(ABOUT, reader, **more), read, skimmed
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
@@ -77,25 +94,6 @@ def test_skims_are_made_once() -> None:
 def test_an_id_leads_to_its_place_and_a_duplicate_to_the_first() -> None:
     made, _, _ = session("z", "a", "z", "a")
     assert made.positions == {"z": 0, "a": 1}
-
-
-def test_kinds_are_counted_up_to_every_message_and_to_the_end() -> None:
-    kinds = ("typed", "answer", "answer", "typed")
-    made = Session(
-        ABOUT,
-        count=4,
-        read=message,
-        skim=lambda: tuple(msgspec.structs.replace(skim(index), kind=kind) for index, kind in enumerate(kinds)),
-        document=DOCUMENT,
-    )
-    assert made.tallies == {"typed": [0, 1, 1, 1, 2], "answer": [0, 0, 1, 2, 2]}
-    assert session()[0].tallies == {}
-
-
-@pytest.mark.parametrize("view", [bytes, memoryview], ids=["bytes", "a view of the recording"])
-def test_the_hash_is_that_of_the_document(view: Any) -> None:
-    made = Session(ABOUT, count=0, read=message, skim=tuple, document=view(DOCUMENT))
-    assert made.sha256 == hashlib.sha256(DOCUMENT).hexdigest()
 
 
 def test_nothing_is_masked_unless_a_reader_says_so() -> None:
@@ -190,7 +188,9 @@ def test_where_nothing_is_recorded_nothing_is_made_up() -> None:
     )
 
 
-@pytest.mark.parametrize("value", [ABOUT, FULL, FULL.blocks[0], skim(1), Tokens(), Fault(name="a", message="b")])
+@pytest.mark.parametrize(
+    "value", [ABOUT, FULL, FULL.blocks[0], skims("a", "b")[1], Tokens(), Fault(name="a", message="b")]
+)
 def test_a_value_never_changes(value: Any) -> None:
     with pytest.raises(AttributeError):
         setattr(value, value.__struct_fields__[0], "x")

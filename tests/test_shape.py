@@ -21,11 +21,27 @@ from narrator.formats import find_formats
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "narrator"
 LAYERS = (
-    *("errors", "record", "report", "session", "clock", "tokens", "assets", "source", "document", "sanitize", "redact"),
+    *(
+        "errors",
+        "record",
+        "report",
+        "source",
+        "mending",
+        "document",
+        "skims",
+        "shelf",
+        "blocks",
+        "kept",
+        "session",
+        "traits",
+        "clock",
+    ),
+    *("tokens", "assets", "sanitize", "redact"),
     *(
         "formats",
         "findings",
         "passages",
+        "gist",
         "excerpt",
         "outline",
         "window",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from narrator.errors import SessionError
-from narrator.source import UNPACKED_CAP, read_source
+from narrator.source import UNPACKED_CAP, Source, read_source
 
 TEXT = '{"messages": []} – café'
 DATA = TEXT.encode()
@@ -26,6 +26,10 @@ def stored(folder: Path, data: bytes, name: str = "session.json") -> str:
     path = folder / name
     path.write_bytes(data)
     return str(path)
+
+
+def whole(source: Source) -> tuple[str, bytes, tuple[str, ...]]:
+    return source.name, source.data, source.notices
 
 
 def refusal(path: str, **options: int) -> str:
@@ -40,7 +44,9 @@ def give_stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 def test_a_plain_file_is_read_as_it_stands(tmp_path: Path) -> None:
-    assert read_source(stored(tmp_path, DATA)) == ("session.json", DATA, ())
+    source = read_source(stored(tmp_path, DATA))
+    assert (source.name, source.data, source.notices) == ("session.json", DATA, ())
+    assert (source.read(2, 8), source.read(len(DATA) - 2, 9)) == (DATA[2:10], DATA[-2:])
 
 
 @pytest.mark.parametrize(
@@ -124,7 +130,7 @@ def test_a_dangling_link_is_called_by_its_name_and_its_target(tmp_path: Path) ->
 def test_a_link_to_a_file_is_followed_and_keeps_its_own_name(tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to(stored(tmp_path, DATA))
-    assert read_source(str(link)) == ("link.json", DATA, ())
+    assert whole(read_source(str(link))) == ("link.json", DATA, ())
 
 
 def test_a_link_to_itself_is_an_error_of_one_line(tmp_path: Path) -> None:
@@ -155,10 +161,10 @@ def test_a_file_that_may_not_be_read_is_no_missing_one(tmp_path: Path) -> None:
 
 
 def test_permission_is_told_apart_also_where_root_runs_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_path: Path) -> bytes:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     assert refusal("secret.json") == "permission denied: secret.json"
 
 
@@ -176,7 +182,7 @@ def test_a_process_substitution_is_read_to_its_end() -> None:
     finally:
         os.close(writing)
     try:
-        assert read_source(f"/dev/fd/{reading}") == (str(reading), DATA, ())
+        assert whole(read_source(f"/dev/fd/{reading}")) == (str(reading), DATA, ())
     finally:
         os.close(reading)
 
@@ -186,12 +192,12 @@ def test_a_process_substitution_is_read_to_its_end() -> None:
 
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     give_stdin(monkeypatch, DATA)
-    assert read_source("-") == ("stdin", DATA, ())
+    assert whole(read_source("-")) == ("stdin", DATA, ())
 
 
 def test_a_gzip_on_standard_input_is_no_file_with_a_wrong_name(monkeypatch: pytest.MonkeyPatch) -> None:
     give_stdin(monkeypatch, gzip.compress(DATA))
-    assert read_source("-") == ("stdin", DATA, ())
+    assert whole(read_source("-")) == ("stdin", DATA, ())
 
 
 @pytest.mark.parametrize(
@@ -227,12 +233,12 @@ def test_standard_input_that_cannot_be_read_is_an_error_of_one_line(monkeypatch:
 
 @pytest.mark.parametrize("name", ["session.json.gz", "SESSION.JSON.GZ"])
 def test_a_gzip_under_its_own_name_is_unpacked_without_a_word(tmp_path: Path, name: str) -> None:
-    assert read_source(stored(tmp_path, gzip.compress(DATA), name)) == (name, DATA, ())
+    assert whole(read_source(stored(tmp_path, gzip.compress(DATA), name))) == (name, DATA, ())
 
 
 def test_a_gzip_under_another_name_is_unpacked_and_told(tmp_path: Path) -> None:
     source = read_source(stored(tmp_path, gzip.compress(DATA)))
-    assert source == ("session.json", DATA, ("session.json: gzip under another name, unpacked",))
+    assert whole(source) == ("session.json", DATA, ("session.json: gzip under another name, unpacked",))
 
 
 @pytest.mark.parametrize(

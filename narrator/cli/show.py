@@ -5,48 +5,77 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 if TYPE_CHECKING:
+    from narrator.cli.listing import Row
+    from narrator.prompt import Prompt
     from narrator.session import Session
 
-_GIST = 100
-"""Characters of a message's gist in the list."""
+_AROUND = 10
+"""Messages before and after the one that `--around` names."""
+
+
+class _Part(NamedTuple):
+    """Which of a session's messages are listed."""
+
+    around: str | None
+    before: int | None
+    after: int | None
+    only: str | None
 
 
 def show(
     session: Annotated[str, typer.Argument(metavar="SESSION", help="Recording: a file, a .gz, or - for stdin.")],
     msg: Annotated[str | None, typer.Option("--msg", metavar="N", help="Show the context of this message.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Tokens for target and window [24000].")] = None,
-    before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
-    after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
+    around: Annotated[str | None, typer.Option(metavar="N", help="List the messages round this one.")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="ROLE|KIND[,…]", help="List messages of these roles or kinds only.")
+    ] = None,
+    before: Annotated[
+        int | None, typer.Option(min=0, help="With --around: N before it [10]; with --msg: at least N [0].")
+    ] = None,
+    after: Annotated[int | None, typer.Option(min=0, help="The same for those after it.")] = None,
+    budget: Annotated[int | None, typer.Option(help="With --msg: tokens for target and window [24000].")] = None,
     no_redact: Annotated[bool, typer.Option("--no-redact", help="Do not mask known secrets.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
 ) -> None:
     """List a session's messages; with --msg, show the context of one as a model would see it.
 
-    Example: narrate show examples/glm5-144.json --msg 144
+    Example: narrate show examples/glm5-144.json --around 144
     """
-    from narrator.cli.essay import open_with_notices, prepare
-    from narrator.cli.output import complain, warn
+    _check(msg, _Part(around, before, after, only), budget)
+    from narrator.cli.essay import open_with_notices
 
-    opened = open_with_notices(session, redact=not no_redact)
     if msg is None:
-        warn(opened.notices)
-        _print_list(opened, as_json=as_json)
+        _list(session, _Part(around, before, after, only), redact=not no_redact, as_json=as_json)
         return
+    opened = open_with_notices(session, redact=not no_redact)
     if as_json:
-        _print_context(opened, msg, budget, before, after)
-        return
-    prompt = prepare(opened, msg, style="essay", length=None, budget=budget, before=before, after=after)
-    typer.echo(prompt.messages[-1].content, nl=False)
-    omitted = prompt.context.omitted
-    complain(
-        f"{prompt.context.tokens:,} tokens of target and window, {prompt.context.outline.length:,} of outline; "
-        f"not shown: {omitted.messages:,} messages, {omitted.characters:,} characters"
-    )
+        _print_context(opened, msg, budget, before or 0, after or 0)
+    else:
+        _print_prompt(opened, msg, budget, before or 0, after or 0)
+
+
+def _check(msg: str | None, part: _Part, budget: int | None) -> None:
+    """Refuse options that say nothing together, before a large file is read."""
+    from narrator.errors import UsageError
+
+    for name, value in (("--around", part.around), ("--only", part.only)):
+        if msg is not None and value is not None:
+            raise UsageError(
+                f"{name} {value}: chooses from the list of messages, but --msg {msg} shows one; give one of them"
+            )
+    for name, number in (("--before", part.before), ("--after", part.after)):
+        if msg is None and part.around is None and number is not None:
+            raise UsageError(f"{name} {number}: needs --around or --msg, the message it counts from")
+    if msg is None and budget is not None:
+        raise UsageError(f"--budget {budget}: needs --msg, the message whose context it limits")
 
 
 def _print_context(session: Session, msg: str, budget: int | None, before: int, after: int) -> None:
@@ -59,44 +88,84 @@ def _print_context(session: Session, msg: str, budget: int | None, before: int, 
     typer.echo(json.dumps(as_json(context, session), ensure_ascii=False, indent=1))
 
 
-def _print_list(session: Session, *, as_json: bool) -> None:
-    from narrator.sanitize import one_line
+def _print_prompt(session: Session, msg: str, budget: int | None, before: int, after: int) -> None:
+    from narrator.cli.essay import prepare
+    from narrator.cli.output import complain
+    from narrator.cli.pager import find_pager, print_lines
 
-    rows = [_row(session, index) for index in range(len(session))]
+    prompt = prepare(session, msg, style="essay", length=None, budget=budget, before=before, after=after)
+    pager = find_pager()
+    print_lines(_context_lines(prompt, pager), pager)
+    complain(_told(prompt, session))
+
+
+def _context_lines(prompt: Prompt, pager: list[str] | None) -> Iterable[str]:
+    text = prompt.messages[-1].content.removesuffix("\n")
+    if (columns := _columns()) is None:
+        return text.split("\n")
+    from narrator.cli.pager import shows_colours
+    from narrator.cli.screen import Screen, context_lines
+    from narrator.prompt import delimiter_key
+
+    return context_lines(text, delimiter_key(prompt.context), Screen(columns, shows_colours(pager)))
+
+
+def _told(prompt: Prompt, session: Session) -> str:
+    """How long the context is, and what of the session is not in it."""
+    from narrator.outline import in_words
+    from narrator.skims import KINDS
+
+    context, omitted = prompt.context, prompt.context.omitted
+    shown = {excerpt.index for excerpt in context.window} | set(context.outline.indices)
+    hidden = Counter(session.skims.tally()) - Counter(KINDS[session.skims.kinds[index]] for index in shown)
+    counted = f" ({in_words(hidden)})" if hidden else ""
+    return (
+        f"{context.tokens:,} tokens of target and window, {context.outline.length:,} of outline; "
+        f"not shown: {omitted.messages:,} messages{counted}, {omitted.characters:,} characters"
+    )
+
+
+def _list(path: str, part: _Part, *, redact: bool, as_json: bool) -> None:
+    from narrator.cli.essay import open_with_notices
+    from narrator.cli.listing import choose_rows, json_lines, parse_only
+    from narrator.cli.output import complain, warn
+    from narrator.cli.pager import find_pager, print_lines
+    from narrator.context import find_target
+
+    only = None if part.only is None else parse_only(part.only)
+    session = open_with_notices(path, redact=redact)
+    target = None if part.around is None else find_target(session, part.around, "--around")
+    warn(session.notices)
+    rows = choose_rows(session, _range(target, part, len(session)), only)
+    first = next(rows, None)
+    found = iter(()) if first is None else chain([first], rows)
     if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
-        return
-    width, columns = len(str(len(session) - 1)), _columns()
-    for row in rows:
-        clock = (row["time"] or "no time").replace("T", " ").rstrip("Z")
-        place = f"{row['index']:>{width}}  {clock:<19}  {row['role']:<9}  "
-        said = _marks(row) + row["gist"]
-        typer.echo(place + (one_line(said, max(1, columns - len(place))) if columns else said))
+        print_lines(json_lines(found))
+    elif first is not None:
+        pager = find_pager()
+        print_lines(_lines(found, session, target, pager), pager)
+    if first is None:
+        complain(f"--only {part.only}: no message{'' if target is None else f' round {target}'} is one of these")
 
 
-def _marks(row: dict[str, Any]) -> str:
-    """What the record knows of a message, before its gist, so that a narrow terminal cuts the gist."""
-    return f"[{', '.join(row['findings'])}] " if row["findings"] else ""
+def _range(target: int | None, part: _Part, count: int) -> range:
+    if target is None:
+        return range(count)
+    before, after = (_AROUND if given is None else given for given in (part.before, part.after))
+    return range(max(0, target - before), min(count, target + after + 1))
+
+
+def _lines(rows: Iterable[Row], session: Session, target: int | None, pager: list[str] | None) -> Iterator[str]:
+    from narrator.cli.listing import plain_lines
+
+    if (columns := _columns()) is None:
+        return plain_lines(rows, len(session) - 1, target)
+    from narrator.cli.pager import shows_colours
+    from narrator.cli.screen import Screen, screen_lines
+
+    return screen_lines(rows, session, Screen(columns, shows_colours(pager)), target)
 
 
 def _columns() -> int | None:
     """Width of the terminal a list is printed on; None for a pipe or a file, which get whole lines."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def _row(session: Session, index: int) -> dict[str, Any]:
-    """One message as the contract's JSON names it."""
-    from narrator.clock import iso
-    from narrator.excerpt import take_excerpt
-    from narrator.findings import diagnose
-    from narrator.sanitize import one_line
-
-    excerpt = take_excerpt(session, index)
-    return {
-        "index": index,
-        "id": excerpt.id,
-        "role": excerpt.role,
-        "time": iso(excerpt.created),
-        "gist": one_line(excerpt.quotable, _GIST),
-        "findings": [finding.kind for finding in diagnose(session, index)],
-    }

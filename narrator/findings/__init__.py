@@ -9,24 +9,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from narrator.findings.calls import CALL_RULES
-from narrator.findings.finding import Evidence, Finding, Kind
+from narrator.findings.compaction import COMPACTION_RULES
+from narrator.findings.endings import ENDING_RULES
+from narrator.findings.finding import KINDS, Evidence, Finding, Kind
+from narrator.findings.marks import mark, marked, mask_of
+from narrator.findings.neighbours import call_during, running_when_sent, sent_meanwhile
 from narrator.findings.sequence import SEQUENCE_RULES
-from narrator.findings.turns import NUDGE_WORDS, TURN_RULES, says_nothing, typed_text
+from narrator.findings.speech import says_nothing, typed_text
+from narrator.findings.turns import NUDGE_WORDS, TURN_RULES
 from narrator.session import Message, Session
 
 __all__ = [
+    "KINDS",
     "NUDGE_WORDS",
     "RULES",
     "Evidence",
     "Finding",
     "Kind",
+    "call_during",
     "diagnose",
     "diagnose_all",
+    "mark",
+    "marked",
+    "mask_of",
+    "running_when_sent",
     "says_nothing",
+    "sent_meanwhile",
     "typed_text",
 ]
 
-RULES: tuple[Callable[[Message, Session], Finding | None], ...] = (*TURN_RULES, *CALL_RULES, *SEQUENCE_RULES)
+RULES: tuple[Callable[[Message, Session], Finding | None], ...] = (
+    *ENDING_RULES,
+    *COMPACTION_RULES,
+    *TURN_RULES,
+    *CALL_RULES,
+    *SEQUENCE_RULES,
+)
 """All rules, in the order in which findings are listed."""
 
 

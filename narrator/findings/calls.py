@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from narrator.findings.finding import MOST_EVIDENCE, WORDS, Evidence, Finding, Kind
+from narrator.findings.finding import MOST_EVIDENCE, NOTHING, WORDS, Clause, Evidence, Finding, Kind
+from narrator.findings.neighbours import BACK
+from narrator.findings.seen import CLEARED, call_seen_next, cleared_for
 from narrator.sanitize import one_line
 from narrator.session import Marker, Message, Session, ToolCall
+from narrator.traits import NO_OUTPUT, delegates
 
-_NOTHING = {"", "(no output)"}
-"""What a call returned when it returned nothing; opencode 1.18 writes the second for a silent command."""
 _SHELLS = {"bash", "shell", "powershell"}
+_MOST_PROVED = MOST_EVIDENCE - 1
+"""Calls whose own field is in the evidence, where their state stands beside it."""
 _NAME, _MOST_NAMED = 60, 4
 """Characters of a recorded name, and names or codes listed, in a sentence; the full count is always said."""
 
@@ -33,10 +36,35 @@ def _report(
     return Finding(index=message.index, kind=kind, says=says, evidence=evidence[:MOST_EVIDENCE])
 
 
+def refused_calls(message: Message) -> list[ToolCall]:
+    """Calls that could not be run: malformed, of an unknown tool, or with arguments that the schema refuses."""
+    return [call for call in calls_of(message) if call.invalid and not call.interrupted]
+
+
+def stopped_calls(message: Message) -> list[ToolCall]:
+    """Calls that were interrupted before they ended."""
+    return [call for call in calls_of(message) if call.interrupted]
+
+
+def errored_calls(message: Message) -> list[ToolCall]:
+    """Calls that ran, or were to run, and failed."""
+    return [c for c in calls_of(message) if c.status == "error" and not c.invalid and not c.interrupted]
+
+
+def failed_commands(message: Message) -> list[ToolCall]:
+    """Completed calls of a command with a non-zero exit."""
+    return [call for call in calls_of(message) if call.status == "completed" and call.exit]
+
+
 def _names(calls: Sequence[ToolCall]) -> str:
     """`the bash call`, `3 calls (bash, read)`; opencode renames a call of an unknown tool and keeps its name."""
-    names = list(dict.fromkeys(one_line(_asked_for(call), _NAME) for call in calls))
+    names = list(dict.fromkeys(name_of(call) for call in calls))
     return f"the {names[0]} call" if len(calls) == 1 else f"{len(calls)} calls ({', '.join(names[:_MOST_NAMED])})"
+
+
+def name_of(call: ToolCall) -> str:
+    """The tool that was asked for, on one line."""
+    return one_line(_asked_for(call), _NAME)
 
 
 def _asked_for(call: ToolCall) -> str:
@@ -51,14 +79,18 @@ def _subject(calls: Sequence[ToolCall]) -> str:
 
 def invalid_tool_call(message: Message, session: Session) -> Finding | None:
     """A call that could not be run: malformed, of an unknown tool, or with arguments its schema refuses."""
-    calls = [call for call in calls_of(message) if call.invalid and not call.interrupted]
+    calls = refused_calls(message)
     if not calls:
         return None
     reason = one_line(calls[0].error or _given_reason(calls[0]), WORDS)
     first = "" if len(calls) == 1 else "the first with "
     says = f"{_subject(calls)} was refused by the harness as invalid and never ran ({first}“{reason}”)."
-    fields = [(call, "error", call.error) if call.error else (call, "name", call.name) for call in calls]
-    return _report(message, session, "invalid-tool-call", says, fields)
+    return _report(message, session, "invalid-tool-call", says, [refusal(call) for call in calls])
+
+
+def refusal(call: ToolCall) -> tuple[ToolCall, str, str | int | bool | None]:
+    """The field that shows that a call was refused."""
+    return (call, "error", call.error) if call.error else (call, "name", call.name)
 
 
 def _given_reason(call: ToolCall) -> str:
@@ -68,28 +100,34 @@ def _given_reason(call: ToolCall) -> str:
 
 def tool_error(message: Message, session: Session) -> Finding | None:
     """A call ran and failed."""
-    calls = [c for c in calls_of(message) if c.status == "error" and not c.invalid and not c.interrupted]
+    calls = errored_calls(message)
     if not calls:
         return None
     reason = one_line(calls[0].error or "no reason recorded", WORDS)
     first = "" if len(calls) == 1 else " the first with"
     says = f"{_subject(calls)} failed:{first} “{reason}”."
-    return _report(message, session, "tool-error", says, [(call, "error", call.error) for call in calls])
+    fields = [*((call, "error", call.error) for call in calls[:_MOST_PROVED]), (calls[0], "status", "error")]
+    return _report(message, session, "tool-error", says, fields)
 
 
 def tool_aborted(message: Message, session: Session) -> Finding | None:
     """A call was interrupted before it ended."""
-    calls = [call for call in calls_of(message) if call.interrupted]
+    calls = stopped_calls(message)
     if not calls:
         return None
     first = calls[0]
-    unwritten = first.status == "error" and not first.input
-    what = "while it was being written, so it never ran" if unwritten else "before it ended"
+    what = "while it was being written, so it never ran" if unwritten(first) else "before it ended"
     says = f"{_subject(calls)} was interrupted (“{first.interrupted}”) {what}."
-    return _report(message, session, "tool-aborted", says, [_interruption(call) for call in calls])
+    return _report(message, session, "tool-aborted", says, [interruption(call) for call in calls])
 
 
-def _interruption(call: ToolCall) -> tuple[ToolCall, str, str | bool | None]:
+def unwritten(call: ToolCall) -> bool:
+    """Whether a call was stopped before its arguments were there."""
+    return bool(call.interrupted) and call.status == "error" and not call.input
+
+
+def interruption(call: ToolCall) -> tuple[ToolCall, str, str | int | bool | None]:
+    """The field that shows that a call was interrupted."""
     words = call.interrupted or ""
     if words in (call.error or ""):
         return call, "error", call.error
@@ -104,12 +142,13 @@ def tool_unfinished(message: Message, session: Session) -> Finding | None:
     states = ", ".join(dict.fromkeys("without a state" if c.status == "unknown" else f"“{c.status}”" for c in calls))
     says = f"{_subject(calls)} has no recorded end (state: {states}); no result of it is known."
     fields = [(call, "status", None if call.status == "unknown" else call.status) for call in calls]
-    return _report(message, session, "tool-unfinished", says, fields)
+    seen = call_seen_next(message, session) if any(c.status != "unknown" for c in calls) else NOTHING
+    return _report(message, session, "tool-unfinished", says, fields).plus(seen)
 
 
 def command_failed(message: Message, session: Session) -> Finding | None:
     """A shell command with a non-zero exit, although the call completed."""
-    calls = [call for call in calls_of(message) if call.status == "completed" and call.exit]
+    calls = failed_commands(message)
     if not calls:
         return None
     total = sum(call.name in _SHELLS for call in calls_of(message))
@@ -123,7 +162,70 @@ def command_failed(message: Message, session: Session) -> Finding | None:
         says = (
             f"{len(calls)} commands ended with exit codes {codes}, although their tool calls are recorded as completed."
         )
-    return _report(message, session, "command-failed", says, [(call, "exit", call.exit) for call in calls])
+    fields = [*((call, "exit", call.exit) for call in calls[:_MOST_PROVED]), (calls[0], "status", "completed")]
+    found = _report(message, session, "command-failed", says, fields)
+    call, earlier = max(
+        ((c, _failed_before(c, message, session)) for c in calls[:_MOST_NAMED]), key=lambda s: len(s[1])
+    )
+    whose = "the same command" if len(calls) == 1 else "one of these commands"
+    return found.plus(_series(call, earlier, message, session, whose))
+
+
+def _failed_before(call: ToolCall, message: Message, session: Session) -> list[tuple[int, ToolCall]]:
+    """Earlier failures of the same command up to a success, nearest first, in this message and the `BACK` before it."""
+    command = _command(call).strip()
+    failed: list[tuple[int, ToolCall]] = []
+    for index, earlier in _earlier_calls(call, message, session) if command else ():
+        if _command(earlier).strip() != command or not _ran(earlier):
+            continue
+        if not (earlier.exit or earlier.status == "error"):
+            break
+        failed.append((index, earlier))
+    return failed
+
+
+def _series(
+    call: ToolCall, failed: Sequence[tuple[int, ToolCall]], message: Message, session: Session, whose: str
+) -> Clause:
+    """That a command had failed before, how often, and where first."""
+    if not failed:
+        return NOTHING
+    first = failed[-1][0]
+    where = "in this message" if first == message.index else f"in message {first}"
+    says = f"{whose[0].upper()}{whose[1:]} had failed once before, {where}, and did not succeed in between."
+    if len(failed) > 1:
+        says = (
+            f"In this message and the {BACK} before it {whose} had already failed {len(failed)} times, first {where}, "
+        )
+        says += "with no success in between."
+    commands = ((index, session.native("input", c), _command(c)) for index, c in ((message.index, call), failed[-1]))
+    proofs = [Evidence(index=index, field=f"{field}.command", value=value) for index, field, value in commands]
+    return Clause(says, (*proofs, *(_failure(index, earlier, session) for index, earlier in (failed[-1], *failed[:5]))))
+
+
+def _ran(call: ToolCall) -> bool:
+    """Whether a call ran to an end, good or bad."""
+    return call.status in ("completed", "error") and not call.interrupted and not call.invalid
+
+
+def _earlier_calls(call: ToolCall, message: Message, session: Session) -> Iterator[tuple[int, ToolCall]]:
+    """The calls before one, the nearest first."""
+    own = calls_of(message)
+    yield from ((message.index, earlier) for earlier in reversed(own[: own.index(call)]))
+    for index in range(message.index - 1, max(-1, message.index - 1 - BACK), -1):
+        if session.calls.of(index):
+            yield from ((index, earlier) for earlier in reversed(calls_of(session.message(index))))
+
+
+def _command(call: ToolCall) -> str:
+    command = call.input.get("command") if call.name in _SHELLS and isinstance(call.input, dict) else None
+    return command if isinstance(command, str) else ""
+
+
+def _failure(index: int, call: ToolCall, session: Session) -> Evidence:
+    if call.status == "error":
+        return Evidence(index=index, field=session.native("error", call), value=call.error)
+    return Evidence(index=index, field=session.native("exit", call), value=call.exit)
 
 
 def empty_output(message: Message, session: Session) -> Finding | None:
@@ -132,11 +234,12 @@ def empty_output(message: Message, session: Session) -> Finding | None:
     if not calls:
         return None
     says = f"{_subject(calls)} completed and returned no output."
-    return _report(message, session, "empty-output", says, [(call, "output", call.output) for call in calls])
+    fields = [*((call, "output", call.output) for call in calls[:_MOST_PROVED]), (calls[0], "status", "completed")]
+    return _report(message, session, "empty-output", says, fields)
 
 
 def _is_empty(call: ToolCall) -> bool:
-    return call.output is not None and call.output.strip() in _NOTHING
+    return call.output is not None and call.output.strip() in NO_OUTPUT
 
 
 def output_truncated(message: Message, session: Session) -> Finding | None:
@@ -150,14 +253,17 @@ def output_truncated(message: Message, session: Session) -> Finding | None:
 def output_pruned(message: Message, session: Session) -> Finding | None:
     """The harness removed an output from what the model saw later."""
     calls = [call for call in calls_of(message) if call.pruned is not None]
-    says = f"The output of {_names(calls)} was cleared later from what the model saw." if calls else ""
-    fields = [(call, "pruned", call.pruned) for call in calls]
-    return _report(message, session, "output-pruned", says, fields) if calls else None
+    if not calls:
+        return None
+    says = f"The output of {_names(calls)} was cleared later from what the model is shown"
+    if cleared_for(session, message.index, min(call.pruned or 0 for call in calls)):
+        says += f": from then on opencode puts “{CLEARED}” in its place"
+    return _report(message, session, "output-pruned", f"{says}.", [(call, "pruned", call.pruned) for call in calls])
 
 
 def subagent(message: Message, session: Session) -> Finding | None:
     """Work delegated to another session."""
-    calls = [call for call in calls_of(message) if call.child is not None or _delegates(call)]
+    calls = [call for call in calls_of(message) if call.child is not None or delegates(call)]
     tasks = [block for block in message.blocks if isinstance(block, Marker) and block.kind == "subtask"]
     if not calls and not tasks:
         return None
@@ -172,11 +278,6 @@ def subagent(message: Message, session: Session) -> Finding | None:
     marks = tuple(Evidence(index=message.index, field=f"{task.at}.type", value="subtask") for task in tasks)
     found = _report(message, session, "subagent", says, fields)
     return found.model_copy(update={"evidence": (found.evidence + marks)[:MOST_EVIDENCE]})
-
-
-def _delegates(call: ToolCall) -> bool:
-    """Whether it is a `task` that reached a session, though none is named: one that was refused or failed did not."""
-    return call.name == "task" and call.status != "error" and not call.invalid
 
 
 CALL_RULES: tuple[Callable[[Message, Session], Finding | None], ...] = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from narrator.record import Record
+from narrator.session import Message
 
 Kind: TypeAlias = Literal[
     "empty-completion",
@@ -32,6 +34,7 @@ Kind: TypeAlias = Literal[
     "model-switch",
 ]
 """The closed list; adding one needs a documented reason."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Evidence(Record):
@@ -49,11 +52,36 @@ class Finding(Record):
     index: int
     kind: Kind
     says: str
-    """One sentence, or two."""
+    """What holds, in a sentence; where the record allows, what led to it and what came of it in further ones."""
     evidence: tuple[Evidence, ...]
     """At most `MOST_EVIDENCE` entries; the sentence has the full count."""
 
+    def plus(self, *clauses: Clause) -> Finding:
+        """With more said and proved; of the evidence, the clauses' own is kept before the last of this finding's."""
+        says = " ".join([self.says, *(clause.says for clause in clauses if clause.says)])
+        more = dict.fromkeys(item for clause in clauses for item in clause.evidence)
+        own = self.evidence[: max(1, MOST_EVIDENCE - len(more))]
+        together = tuple(dict.fromkeys([*own, *more]))[:MOST_EVIDENCE]
+        return self.model_copy(update={"says": says, "evidence": together})
 
-MOST_EVIDENCE = 12
+
+class Clause(NamedTuple):
+    """A further sentence of a finding, and what proves it."""
+
+    says: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+NOTHING = Clause()
+"""Said where the record allows nothing more."""
+
+
+def state(message: Message, kind: Kind, says: str, fields: Sequence[tuple[str, str | int | bool | None]]) -> Finding:
+    """A finding that rests on fields of its own message."""
+    shown = tuple(Evidence(index=message.index, field=field, value=value) for field, value in fields)
+    return Finding(index=message.index, kind=kind, says=says, evidence=shown[:MOST_EVIDENCE])
+
+
+MOST_EVIDENCE = 18
 WORDS = 200
 """Characters of recorded words in a sentence, which stays one line whatever was recorded; the evidence has them all."""

@@ -5,33 +5,35 @@ A format module has one public name, `FORMAT`. To add a format is to add a file 
 
 from __future__ import annotations
 
-import json
+import hashlib
 import pkgutil
+from array import array
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from msgspec import Raw
 from msgspec.structs import replace
 
+from narrator.blocks import Blocks, lay_out
 from narrator.document import Document, find_document, keys_of, listed, name_other
 from narrator.errors import SessionError
-from narrator.redact import Redactor
-from narrator.sanitize import plain
-from narrator.session import About, Message, Session, Skim, map_text
-from narrator.source import read_source
-
-_WORD = 64
-"""Characters of a text that may be a name (of a model, an agent, a tool) and so come again."""
+from narrator.formats._clean import Cleaner
+from narrator.kept import SALT, Kept, keep, keep_traits, recall, recall_traits
+from narrator.session import About, Message, Reader, Session, essence
+from narrator.shelf import Shelf, open_shelf
+from narrator.skims import Columns, Skims
+from narrator.source import Source, read_source
 
 
 class Recording(NamedTuple):
     """What a reader makes of a document: raw values, not yet safe to show."""
 
     about: About
-    size: int
     read: Callable[[int], Message]
-    skim: Callable[[], tuple[Skim, ...]]
+    traits: Callable[[], array[int]]
+    """`session.Reader.traits`."""
     notices: tuple[str, ...]
 
 
@@ -45,8 +47,14 @@ class Format(NamedTuple):
     """Whether a document is of this format, by its content."""
     open: Callable[[Document], Recording]
     """Raises SessionError when it is, but cannot be used."""
+    take: Callable[[Raw, Columns], None]
+    """Appends one stored message to the columns of a session."""
     fields: Mapping[str, str]
     """Our name of a field → the format's own path."""
+    take_block: Callable[[memoryview, Columns], int] | None = None
+    """The same for a JSON list of them, which gives their number; where it is given, so must be `open_blocks`."""
+    open_blocks: Callable[[Blocks, str, tuple[str, ...]], Recording] | None = None
+    """A recording of a document in blocks, from its name and what had to be stepped over to read it."""
 
 
 @cache
@@ -68,11 +76,84 @@ def open_session(path: str, *, redact: bool = True) -> Session:
     Raises:
         SessionError: it cannot be read, or no format knows it.
     """
-    document = find_document(read_source(path))
+    source = read_source(path)
+    shelf = open_shelf(source, SALT)
+    for candidate in find_formats().values():
+        if session := _open_blocks(source, shelf, candidate, redact=redact):
+            return session
+    document = find_document(source)
     for candidate in find_formats().values():
         if candidate.sniff(document):
-            return _clean(document, candidate, redact=redact)
+            return _open_whole(document, candidate, redact=redact)
     raise SessionError(f"{document.name}: {_unknown(document)}")
+
+
+def _open_blocks(source: Source, shelf: Shelf, found: Format, *, redact: bool) -> Session | None:
+    """A session whose document is read block by block; None when it cannot be."""
+    if found.take_block is None or found.open_blocks is None:
+        return None
+    kept = recall(shelf) or _gather(source, found.take_block)
+    if kept is None:
+        return None
+    blocks = Blocks(source, kept.layout)
+    told = (*source.notices, *(f"{source.name}: {note}" for note in kept.notes))
+    recording = found.open_blocks(blocks, source.name, told)
+    clean = Cleaner(recording.about.id, redact=redact)
+    if not kept.columns.stored_ids and clean.changes_none(kept.columns):
+        keep(shelf, kept)
+    return Session(
+        _clean_about(recording.about, clean),
+        Reader(
+            messages=len(blocks),
+            message=clean.reader(recording.read),
+            peek=clean.reader(lambda index: essence(recording.read(index))),
+            length=lambda index: len(memoryview(blocks.message(index))),
+            skims=lambda: Skims(kept.columns, kept.parents, clean),
+            traits=lambda: recall_traits(shelf) or keep_traits(shelf, recording.traits()),
+            stored=blocks.stored,
+            digest=blocks.digest,
+        ),
+        fields=found.fields,
+        notices=tuple(clean(notice) for notice in recording.notices),
+        redacted=clean.counts,
+        shelf=shelf,
+    )
+
+
+def _gather(source: Source, take: Callable[[memoryview, Columns], int]) -> Kept | None:
+    columns = Columns()
+    laid_out = lay_out(source, lambda block: take(block, columns))
+    return Kept(*laid_out, columns, columns.link()) if laid_out and columns.ids else None
+
+
+def _open_whole(document: Document, found: Format, *, redact: bool) -> Session:
+    """A session whose document is in memory."""
+    recording = found.open(document)
+    messages = document.messages
+    clean = Cleaner(recording.about.id, redact=redact)
+
+    def skims() -> Skims:
+        columns = Columns()
+        for raw in messages:
+            found.take(raw, columns)
+        return Skims(columns, columns.link(), clean)
+
+    return Session(
+        _clean_about(recording.about, clean),
+        Reader(
+            messages=len(messages),
+            message=clean.reader(recording.read),
+            peek=clean.reader(lambda index: essence(recording.read(index))),
+            length=lambda index: len(memoryview(messages[index])),
+            skims=skims,
+            traits=recording.traits,
+            stored=lambda: sum(len(memoryview(raw)) for raw in messages),
+            digest=lambda: hashlib.sha256(document.text).hexdigest(),
+        ),
+        fields=found.fields,
+        notices=tuple(clean(notice) for notice in recording.notices),
+        redacted=clean.counts,
+    )
 
 
 def _unknown(document: Document) -> str:
@@ -81,50 +162,6 @@ def _unknown(document: Document) -> str:
     if other := name_other(first | set(document.top)):
         return f"{other}, which this version does not read; it reads {known}"
     return f"messages of no format this version reads ({known}); keys of the first: {listed(first)}"
-
-
-def _clean(document: Document, found: Format, *, redact: bool) -> Session:
-    recording = found.open(document)
-    redactor = Redactor(recording.about.id) if redact else None
-    clean = _cleaner(redactor)
-
-    def clean_input(value: Any) -> Any:
-        value = _plain_json(value)
-        if redactor is None:
-            return value
-        if isinstance(value, str):
-            return redactor.mask(value)
-        text = json.dumps(value, ensure_ascii=False)
-        masked = redactor.mask(text)
-        return value if masked == text else _loads(masked)
-
-    return Session(
-        _clean_about(recording.about, clean),
-        count=recording.size,
-        read=lambda index: map_text(recording.read(index), clean, clean_input),
-        skim=lambda: _clean_skims(recording.skim(), clean),
-        document=document.text,
-        fields=found.fields,
-        notices=tuple(clean(notice) for notice in recording.notices),
-        redacted=(lambda: dict(redactor.counts)) if redactor else dict,
-    )
-
-
-def _cleaner(redactor: Redactor | None) -> Callable[[str], str]:
-    """Makes a text plain and masks secrets in it; fast for ids, and for the few words that stand in every message."""
-
-    def clean(text: str) -> str:
-        text = plain(text)
-        return redactor.mask(text) if redactor else text
-
-    clean_word = lru_cache(maxsize=1024)(clean)
-
-    def clean_any(text: str) -> str:
-        if text[:4] == "msg_" and text[4:].isalnum() and text.isascii():
-            return text
-        return clean_word(text) if len(text) <= _WORD else clean(text)
-
-    return clean_any
 
 
 def _clean_about(about: About, clean: Callable[[str], str]) -> About:
@@ -141,47 +178,5 @@ def _clean_about(about: About, clean: Callable[[str], str]) -> About:
     )
 
 
-def _clean_skims(skims: tuple[Skim, ...], clean: Callable[[str], str]) -> tuple[Skim, ...]:
-    """Recorded words as `map_text` makes them, so that an id, its message's and a parent's are the same word."""
-    words = {word for skim in skims for word in (skim.id, skim.parent, skim.model, skim.finish) if word}
-    changed = {word: cleaned for word in words if (cleaned := clean(word)) != word}
-    if not changed:
-        return skims
-
-    def own(word: str | None) -> str | None:
-        return changed.get(word, word) if word else word
-
-    return tuple(
-        replace(
-            skim,
-            id=changed.get(skim.id, skim.id),
-            parent=own(skim.parent),
-            model=own(skim.model),
-            finish=own(skim.finish),
-        )
-        for skim in skims
-    )
-
-
 def _maybe(change: Callable[[str], str], text: str | None) -> str | None:
     return None if text is None else change(text)
-
-
-def _loads(text: str) -> Any:
-    """Masked arguments as JSON again; as text when a mask swallowed a bracket."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _plain_json(value: Any) -> Any:
-    match value:
-        case str():
-            return plain(value)
-        case list():
-            return [_plain_json(item) for item in value]
-        case dict():
-            return {plain(str(key)): _plain_json(item) for key, item in value.items()}
-        case _:
-            return value

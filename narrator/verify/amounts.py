@@ -26,6 +26,8 @@ from narrator.verify.wording import original
 CERTAIN = 4
 """From this number on a count that nothing bears out is held against the essay; two and three are said of anything."""
 _SHOWN = 60
+_RECORDED = ("span", "instant", "clock", "day", "word")
+"""Sorts of figures that the record states of a message beside its text."""
 
 
 def is_specific(figure: Figure) -> bool:
@@ -105,10 +107,9 @@ def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
         return None
     stems = stems_of(text, figure)
     for told in scope.own:
-        if any(stem in told.numeric for stem in stems) and (places := find_number(figure, told, ())):
-            place = next(iter(places), None)
-            if place is not None:
-                return place
+        place = next(find_number(figure, told, ()), None)
+        if place is not None and any(stem in told.numeric for stem in stems):
+            return place
     return None
 
 
@@ -131,6 +132,8 @@ def unfounded(figure: Figure, scope: Scope) -> Finding:
     """Judge a figure that stands nowhere."""
     if figure.sort in ("word", "number") and not is_specific(figure) and figure.value < CERTAIN:
         return Finding(judged=False, says="a small number that no message states or counts", weight=0)
+    if scope.cited.evidence.partial and (figure.sort in _RECORDED or (figure.sort == "number" and not figure.unit)):
+        return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
     near = _other_unit(figure, scope.own)
     return Finding("figure-not-found", "it stands in no message and follows from none", nearest=near)
 

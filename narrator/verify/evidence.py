@@ -18,7 +18,7 @@ from narrator.excerpt import take_excerpt
 from narrator.findings import Finding, diagnose
 from narrator.outline import draw_outline, in_words
 from narrator.passages import passages_of
-from narrator.report import Known, Said
+from narrator.report import Known, Said, Statement
 from narrator.session import Session, ToolCall
 from narrator.verify.told import Stretch, Told
 
@@ -34,18 +34,20 @@ class Evidence:
         read: Callable[[int], Told | None],
         *,
         count: int | None,
-        names: Mapping[str, int] | None = None,
+        names: Callable[[], Mapping[str, int]] = dict,
         kept: Iterable[int] | None = None,
         shown: Iterable[int] | None = None,
         says: Callable[[], tuple[str, ...]] = tuple,
         target: int | None = None,
         scan: Callable[[int], Told | None] | None = None,
+        partial: bool = False,
+        settled: Iterable[Statement] = (),
     ) -> None:
         self._read = read
         self._told: dict[int, Told | None] = {}
         self.count = count
         """Messages in the session; None when the draft does not tell."""
-        self._names = dict(names or {})
+        self._names = names
         self._indices = None if kept is None else sorted(kept)
         self.shown = None if shown is None else frozenset(shown)
         """Messages the writer saw; None when the essay was not written from such a choice."""
@@ -53,16 +55,24 @@ class Evidence:
         self.target = target
         """The message the essay is about, where that is known."""
         self._scan = scan or read
+        self.partial = partial
+        """It lacks what the record states of its messages: a draft that kept nothing of it."""
+        self._settled = frozenset((one.sort, one.text, one.cites) for one in settled)
 
     def resolve(self, name: str) -> int | None:
         """Index that a citation's name (`12`, `msg_ab…`) stands for; None when it is no message of the session."""
-        return resolve(name, self._names, self.count if self.count is not None else 10**9)
+        names = {} if name.isdecimal() else self._names()
+        return resolve(name, names, self.count if self.count is not None else 10**9)
 
     def message(self, index: int) -> Told | None:
         """Message `index` as evidence; None when it is not in this evidence."""
         if index not in self._told:
             self._told[index] = self._read(index)
         return self._told[index]
+
+    def was_settled(self, statement: Statement) -> bool:
+        """Whether the same words, tied to the same messages, held when all of the session was at hand."""
+        return (statement.sort, statement.text, statement.cites) in self._settled
 
     @cached_property
     def session(self) -> Told:
@@ -91,7 +101,7 @@ def evidence_of_session(session: Session, target: int | None = None) -> Evidence
     return Evidence(
         lambda index: _told(session, index),
         count=len(session),
-        names=session.positions,
+        names=lambda: session.positions,
         says=lambda: _says(session),
         target=target,
         scan=lambda index: _text_of(session, index),
@@ -103,7 +113,7 @@ def evidence_of_context(context: Context, session: Session, *, read: Iterable[in
     return Evidence(
         lambda index: _told(session, index),
         count=len(session),
-        names=session.positions,
+        names=lambda: session.positions,
         shown={*context.shown, *read},
         says=lambda: (session.about.title, *context.says),
         target=context.target.index,
@@ -121,7 +131,7 @@ def evidence_of_draft(draft: Draft, session: Session | None = None) -> Evidence:
         return Evidence(
             lambda index: _told(session, index),
             count=len(session),
-            names=session.positions,
+            names=lambda: session.positions,
             shown=shown,
             says=(lambda: says) if known is not None else (lambda: _says(session)),
             target=draft.target.index,
@@ -135,6 +145,10 @@ def evidence_of_draft(draft: Draft, session: Session | None = None) -> Evidence:
         shown=shown,
         says=lambda: says,
         target=draft.target.index,
+        partial=known is None,
+        settled=()
+        if draft.check is None
+        else (one for one in draft.check.statements if one.verdict in ("passed", "derived")),
     )
 
 
@@ -177,8 +191,8 @@ def _told(session: Session, index: int) -> Told | None:
 
 def _place(session: Session, index: int) -> str:
     """How many compactions there were up to a message of one."""
-    seen = {kind: counts for kind, counts in session.tallies.items() if kind.startswith("compaction")}
-    return in_words({kind: counts[index + 1] for kind, counts in seen.items()})
+    seen = session.skims.tally(0, index + 1).items()
+    return in_words({kind: count for kind, count in seen if kind.startswith("compaction")})
 
 
 def _text_of(session: Session, index: int) -> Told:

@@ -63,7 +63,15 @@ def verify_essay(markdown: str, evidence: Evidence) -> Report:
     judged = _search_far(judged, cited)
     judged += [charge for passage in passages for charge in _judge_claims(passage, cited, judged)]
     judged = _judge_bearing(passages, cited, judged)
-    return make_report(_statement(one, markdown) for one in judged)
+    statements = (_statement(one, markdown) for one in judged)
+    return make_report(_as_settled(one) if evidence.was_settled(one) else one for one in statements)
+
+
+def _as_settled(statement: Statement) -> Statement:
+    """A statement as it was judged with more at hand."""
+    if statement.verdict in ("passed", "derived"):
+        return statement
+    return statement.model_copy(update={"verdict": "passed", "kind": None, "says": "", "nearest": None})
 
 
 def check_essay(markdown: str, evidence: Evidence) -> Check:
@@ -76,7 +84,7 @@ def check_essay(markdown: str, evidence: Evidence) -> Check:
 def _read(block: Block) -> Passage:
     cites = [] if block.kind == "fence" else find_cites(block)
     quotations = find_quotations(block, cites)
-    taken = [(one.start, one.end) for one in (*cites, *quotations)]
+    taken = [(one.start, one.end) for one in cites] + [(one.start, one.end) for one in quotations]
     figures = [] if block.kind == "fence" else find_figures(block.text, taken)
     clauses = [] if block.kind == "fence" else find_clauses(block.text, cites, quotations)
     return Passage(block, cites, quotations, figures, clauses)

@@ -10,6 +10,7 @@ from opened import last_found, opened, table
 from recordings import BEGIN, STEP_START, assistant, export, tool, user
 
 from narrator.findings import diagnose
+from narrator.findings.finding import MOST_EVIDENCE
 
 ASK = user("Find out why the test fails.")
 REFUSED = 'The bash tool was called with invalid arguments: SchemaError(Missing key at ["command"]).'
@@ -141,6 +142,8 @@ def test_command_failed(tmp_path: Path, document: Any, expected: set[str]) -> No
     ),
     ("words that begin like it", called(ran(0, "(no output) was seen")), set()),
     ("zero", called(ran(0, "0")), set()),
+    ("a command that failed without a word", called(ran(1, "")), {"command-failed", "empty-output"}),
+    ("a file without a word in it", called(tool("read", output="<file>\n</file>")), set()),
 )
 def test_empty_output(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -151,6 +154,7 @@ def test_empty_output(tmp_path: Path, document: Any, expected: set[str]) -> None
     ("the flag is false", called(tool("read", metadata={"truncated": False})), set()),
     ("the flag is a word", called(tool("read", metadata={"truncated": "true"})), set()),
     ("words of an output", called(ran(0, "(output truncated)")), set()),
+    ("not the flag of this call", called({**tool("read"), "metadata": {"truncated": True}}), set()),
 )
 def test_output_truncated(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -160,6 +164,7 @@ def test_output_truncated(tmp_path: Path, document: Any, expected: set[str]) -> 
     ("cleared later", called(tool("read", time={"start": 1, "end": 2, "compacted": 3})), {"output-pruned"}),
     ("not cleared", called(tool("read", time={"start": 1, "end": 2})), set()),
     ("only its words", called(tool("read", output="[Old tool result content cleared]")), set()),
+    ("a compaction of the session", export(*called(tool("read")), time={"created": BEGIN, "compacting": 3}), set()),
 )
 def test_output_pruned(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -265,10 +270,10 @@ def test_delegated_work_that_is_in_the_file(tmp_path: Path) -> None:
         ("tool-unfinished", [{"type": "tool", "tool": "grep"}], "The grep call has no recorded end (state: without a state); no result of it is known."),
         ("command-failed", [ran(3)], "The command ended with exit code 3, although the tool call itself is recorded as completed."),
         ("command-failed", [ran(0), ran(3)], "One of 2 commands ended with exit code 3, although its tool call is marked completed."),
-        ("command-failed", [ran(code) for code in range(1, 7)], "6 commands ended with exit codes 1, 2, 3, 4 and 2 more, although their tool calls are recorded as completed."),
+        ("command-failed", [ran(code, input={"command": f"make {code}"}) for code in range(1, 7)], "6 commands ended with exit codes 1, 2, 3, 4 and 2 more, although their tool calls are recorded as completed."),
         ("empty-output", [ran(0, "")], "The bash call completed and returned no output."),
         ("output-truncated", [tool("read", metadata={"truncated": True})], "The harness cut the output of the read call for its size; the model saw a part of it."),
-        ("output-pruned", [tool("read", time={"compacted": 3})], "The output of the read call was cleared later from what the model saw."),
+        ("output-pruned", [tool("read", time={"compacted": 3})], "The output of the read call was cleared later from what the model is shown."),
     ],
 )  # fmt: skip
 def test_what_is_said(tmp_path: Path, kind: str, parts: list[Any], says: str) -> None:
@@ -302,7 +307,7 @@ def test_the_evidence_is_a_path_into_the_message(tmp_path: Path, part: Any, fiel
 
 def test_evidence_is_bounded_and_the_sentence_has_the_full_count(tmp_path: Path) -> None:
     found = last_found(tmp_path, export(*called(*(ran(0, "") for _ in range(400)))))["empty-output"]
-    assert len(found.evidence) == 12
+    assert len(found.evidence) == MOST_EVIDENCE
     assert found.says == "Each of 400 calls (bash) completed and returned no output."
 
 
@@ -320,3 +325,70 @@ def test_a_tool_s_name_stays_on_one_line_of_a_sentence(tmp_path: Path) -> None:
             assert "\n" not in finding.says
             assert "\x1b" not in finding.says
             assert len(finding.says) < 500
+
+
+def failing(command: str = "make", code: int | None = 2, **state: Any) -> dict[str, Any]:
+    return tool(metadata={"exit": code}, input={"command": command}, **state)
+
+
+ONCE = " The same command had failed once before, in message {}, and did not succeed in between."
+SEVERAL = (
+    " In this message and the 50 before it the same command had already failed {} times, first in message {}, "
+    "with no success in between."
+)
+GONE: dict[str, Any] = {"status": "error", "input": {"command": "make"}, "error": "no such shell"}
+SERIES = [
+    pytest.param([failing()], "", id="the first failure"),
+    pytest.param([failing(), failing()], ONCE.format(1), id="once before"),
+    pytest.param([failing(), failing(), failing()], SEVERAL.format(2, 1), id="twice before"),
+    pytest.param([failing(), failing("make -j2"), failing()], ONCE.format(1), id="another command between"),
+    pytest.param([failing(), failing(code=0), failing()], "", id="a success between"),
+    pytest.param([failing(), failing(code=0), failing(), failing()], ONCE.format(3), id="failures since a success"),
+    pytest.param([failing(), tool(**GONE), failing()], SEVERAL.format(2, 1), id="one of them failed as a call"),
+    pytest.param([tool(**GONE), failing()], ONCE.format(1), id="the call itself had failed"),
+    pytest.param([tool(**ABORTED_CALL), failing()], "", id="one that was being written"),
+    pytest.param([failing(output=STOPPED, code=None), failing()], "", id="one that was stopped"),
+    pytest.param(
+        [failing(), failing(output=STOPPED, code=None), failing()], ONCE.format(1), id="a stopped one between"
+    ),
+    pytest.param([failing(), failing(status="running"), failing()], ONCE.format(1), id="a running one between"),
+    pytest.param([failing(), failing(code=None), failing()], "", id="one without an exit: it may have succeeded"),
+    pytest.param([failing("make "), failing(" make")], ONCE.format(1), id="white space round it"),
+    pytest.param([failing("make"), failing("Make")], "", id="other letters"),
+    pytest.param([failing(""), failing("")], "", id="no command"),
+    pytest.param([tool(metadata={"exit": 1}, input="make")] * 2, "", id="arguments that are a string"),
+    pytest.param([tool(metadata={"exit": 1}, input={"command": 7})] * 2, "", id="a command that is a number"),
+    pytest.param([{**failing(), "tool": "task"}, failing()], "", id="another tool"),
+    pytest.param([failing(), *[failing("ls", 0)] * 49, failing()], ONCE.format(1), id="fifty messages before"),
+    pytest.param([failing(), *[failing("ls", 0)] * 50, failing()], "", id="too far away"),
+]
+
+
+@pytest.mark.parametrize(("calls", "says"), SERIES)
+def test_earlier_failures_of_the_same_command(tmp_path: Path, calls: list[Any], says: str) -> None:
+    messages = [assistant({**call}, finish="tool-calls") for call in calls]
+    finding = last_found(tmp_path, export(ASK, *messages))["command-failed"]
+    assert finding.says.partition("as completed.")[2] == says
+    compared = [item.value for item in finding.evidence if item.field.endswith("input.command")]
+    assert len(compared) == (2 if says else 0)
+    assert len({str(value).strip() for value in compared}) <= 1
+
+
+def test_earlier_failures_in_the_same_message(tmp_path: Path) -> None:
+    once = last_found(tmp_path, export(*called(failing(), failing(code=3))))["command-failed"]
+    assert once.says.endswith(
+        " One of these commands had failed once before, in this message, and did not succeed in between."
+    )
+    more = last_found(tmp_path, export(*called(failing(), failing(code=3), failing("ls"), failing())))["command-failed"]
+    assert more.says.endswith(
+        " one of these commands had already failed 2 times, first in this message, with no success in between."
+    )
+    assert [item.value for item in more.evidence if item.field.endswith("exit")] == [2, 3, 2, 2]
+
+
+def test_a_long_series_names_the_first_and_the_last_few(tmp_path: Path) -> None:
+    messages = [assistant(failing(code=code), finish="tool-calls") for code in range(1, 31)]
+    finding = last_found(tmp_path, export(ASK, *messages))["command-failed"]
+    assert finding.says.endswith(SEVERAL.format(29, 1))
+    shown = [(item.index, item.value) for item in finding.evidence if item.field.endswith("exit")]
+    assert shown == [(30, 30), (1, 1), (29, 29), (28, 28), (27, 27), (26, 26), (25, 25)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,13 @@ PRESSURE = [
 def test_how_full_the_context_was(tmp_path: Path, messages: list[dict[str, Any]], index: int, expected: str) -> None:
     found = diagnose(opened(tmp_path, export(*messages)), index)
     (request,) = [finding for finding in found if finding.kind == "compaction-request"]
-    assert request.says.partition("compaction.")[2] == expected
-    counted = [evidence.value for evidence in request.evidence if evidence.field.startswith("tokens.")]
-    assert bool(counted) == bool(expected)
-    assert not expected or f"{sum(value for value in counted if isinstance(value, int)):,} tokens" in expected
+    assert request.says.partition("compaction.")[2].partition(" In the next request")[0] == expected
+    counted: dict[int, int] = {}
+    for item in request.evidence:
+        if item.field.startswith("tokens.") and isinstance(item.value, int):
+            counted[item.index] = counted.get(item.index, 0) + item.value
+    assert sorted(counted) == sorted({int(number) for number in re.findall(r"message (\d+)", expected)})
+    assert all(f"{count:,}" in expected for count in counted.values())
 
 
 def at(created: int, completed: int | None = None) -> dict[str, Any]:

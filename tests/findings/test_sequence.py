@@ -51,6 +51,12 @@ def run_all(*commands: str) -> dict[str, Any]:
         set(),
     ),
     ("no call at all", [ASK, run("ls"), assistant("Done.")], set()),
+    (
+        "the same arguments in another order",
+        [ASK, *(assistant(tool("grep", input=given)) for given in ({"a": 1, "b": 2}, {"b": 2, "a": 1}))],
+        {"repeated-call"},
+    ),
+    ("text that repeats itself", [ASK, assistant("ls"), assistant("ls")], set()),
 )
 def test_repeated_call(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -66,8 +72,28 @@ def test_repeated_call(tmp_path: Path, document: Any, expected: set[str]) -> Non
 def test_what_is_said_of_a_repetition(tmp_path: Path, messages: list[Any], says: str, where: list[int]) -> None:
     found = last_found(tmp_path, export(*messages))["repeated-call"]
     assert found.says == f"The bash call is, arguments included, the same as one of the last five, {says}"
-    assert [item.index for item in found.evidence] == where
-    assert {item.value for item in found.evidence} == {"bash"}
+    assert [item.index for item in found.evidence if item.field.endswith(".tool")] == where
+    assert [item.index for item in found.evidence if item.field.endswith(".state.input.command")] == where
+    assert {item.value for item in found.evidence} == {"bash", "ls"}
+
+
+ARGUMENTS = [
+    pytest.param({"command": "ls", "timeout": 5, "quiet": True}, ["command", "timeout", "quiet"], id="three"),
+    pytest.param({"a": 1, "b": 2, "c": 3, "d": 4}, ["a", "b", "c"], id="the first three of more"),
+    pytest.param({"filePath": "a.py", "content": "x" * 201}, ["filePath"], id="a long one is left out"),
+    pytest.param({"todos": [{"content": "a"}]}, [], id="a list"),
+    pytest.param({"the file": "a.py", "n": 1}, ["n"], id="a name that is no plain word"),
+    pytest.param("ls", [], id="arguments that are a string"),
+]
+
+
+@pytest.mark.parametrize(("given", "shown"), ARGUMENTS)
+def test_the_arguments_that_are_the_same_are_shown(tmp_path: Path, given: Any, shown: list[str]) -> None:
+    messages = [assistant(tool("grep", input=given), finish="tool-calls") for _ in range(2)]
+    found = last_found(tmp_path, export(ASK, *messages))["repeated-call"]
+    for index in (1, 2):
+        fields = [item.field for item in found.evidence if item.index == index]
+        assert fields == ["parts[0].tool", *(f"parts[0].state.input.{name}" for name in shown)]
 
 
 def paced(*pauses: int, lasting: int = 9_000) -> dict[str, Any]:
@@ -155,6 +181,8 @@ def test_a_gap_names_its_two_ends(tmp_path: Path) -> None:
     ("another provider", [ASK, assistant("a"), assistant("b", providerID="other")], {"model-switch"}),
     ("the same", [ASK, assistant("a"), assistant("b")], set()),
     ("the first answer", [ASK, assistant("a", modelID="small")], set()),
+    ("the same model in another variant", [ASK, assistant("a"), assistant("b", variant="high")], set()),
+    ("the same model in another mode", [ASK, assistant("a"), assistant("b", mode="plan")], set()),
     (
         "a summary's own model",
         [
@@ -191,9 +219,16 @@ def test_a_switch_names_both_models(tmp_path: Path) -> None:
     found = last_found(tmp_path, export(*messages))["model-switch"]
     assert found.says == "From here on router/lab/small answers; the answer before it, message 1, is acme/large's."
     assert [(item.index, item.field, item.value) for item in found.evidence] == [
+        (1, "providerID", "acme"),
         (1, "modelID", "large"),
+        (3, "providerID", "router"),
         (3, "modelID", "lab/small"),
     ]
+
+
+def test_a_mark_of_a_revert_that_is_no_object(tmp_path: Path) -> None:
+    session = opened(tmp_path, export(ASK, assistant("a"), user("I reverted it"), revert="msg_0001"))
+    assert [diagnose(session, index) for index in range(3)] == [()] * 3
 
 
 @pytest.mark.parametrize(
@@ -214,4 +249,4 @@ def test_reverted(tmp_path: Path, revert: str | None, expected: list[int]) -> No
     for index in expected:
         [evidence] = found[index][0].evidence
         assert (evidence.index, evidence.field, evidence.value) == (expected[0], "id", revert)
-        assert found[index][0].says.startswith(f"The user undid message {expected[0]} and everything after it")
+        assert found[index][0].says.startswith(f"Message {expected[0]} and everything after it were undone later")

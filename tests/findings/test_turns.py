@@ -9,12 +9,13 @@ import pytest
 from opened import last_found, opened, table
 from recordings import BEGIN, STEP_START, assistant, export, reasoning, step_finish, text, tool, user
 
-from narrator.findings import NUDGE_WORDS, diagnose, typed_text
+from narrator.findings import NUDGE_WORDS, typed_text
 
 ASK = user("Find out why the test fails.")
 ABORTED = {"name": "MessageAbortedError", "data": {"message": "The operation was aborted."}}
 NOTHING = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 COMPACTION = {"type": "compaction", "auto": True}
+RETRY = {"type": "retry", "attempt": 1, "error": {"name": "APIError", "data": {"message": "Overloaded"}}}
 OPEN = {"created": BEGIN}
 """A time without an end."""
 
@@ -47,6 +48,13 @@ def api_error(**data: Any) -> dict[str, Any]:
     ("its stream was dropped", [ASK, assistant(finish="unknown", tokens=NOTHING)], {"cut-off"}),
     ("no end is recorded", [ASK, assistant(finish=None, time=OPEN)], {"unfinished"}),
     ("an empty turn of the user", [ASK, user()], set()),
+    ("only the mark of a retry", [ASK, assistant(RETRY, step_finish())], {"empty-completion"}),
+    ("a retry, then an answer", [ASK, assistant(RETRY, "Done.")], set()),
+    (
+        "a summary that is empty",
+        [user(COMPACTION), assistant(summary=True)],
+        {"empty-completion", "compaction-summary"},
+    ),
 )
 def test_empty_completion(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -106,39 +114,27 @@ def test_aborted(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
 
 
-def after_abort(*following: dict[str, Any], **info: Any) -> dict[str, Any]:
-    times = {"created": BEGIN + 60_000, "completed": BEGIN + 77_200} | info
-    return export(ASK, assistant(error=ABORTED, finish=None, time=times), *following)
-
-
 @pytest.mark.parametrize(
-    ("document", "says"),
+    ("times", "says"),
     [
-        pytest.param(
-            after_abort(),
-            "The turn was interrupted before it ended, 17.2 s after it began (MessageAbortedError: “The operation was "
-            "aborted.”); the record does not say by whom.",
-            id="nothing follows",
-        ),
-        pytest.param(
-            after_abort(user("continue", time={"created": BEGIN + 83_600})),
-            "by whom. The next message is the user's, sent 6.4 s after that end.",
-            id="the user spoke next",
-        ),
-        pytest.param(
-            after_abort(user("continue", time={"created": BEGIN + 70_000})),
-            "by whom.",
-            id="the user had spoken before it",
-        ),
-        pytest.param(after_abort(user(COMPACTION)), "by whom.", id="a compaction follows, nobody spoke"),
-        pytest.param(after_abort(completed=BEGIN), "ended (MessageAbortedError", id="it ends before it begins"),
-        pytest.param(after_abort(completed=None), "ended (MessageAbortedError", id="it has no end"),
+        pytest.param({"created": BEGIN + 60_000, "completed": BEGIN + 77_200}, ", 17.2 s after it began", id="timed"),
+        pytest.param({"created": BEGIN + 60_000, "completed": BEGIN}, "", id="it ends before it begins"),
+        pytest.param({"created": BEGIN + 60_000}, "", id="it has no end"),
+        pytest.param({"completed": BEGIN}, "", id="it has no beginning"),
     ],
 )
-def test_what_is_said_of_an_abort(tmp_path: Path, document: Any, says: str) -> None:
-    [found] = diagnose(opened(tmp_path, document), 1)
-    assert says in found.says
-    assert found.says.endswith(("by whom.", "after that end."))
+def test_what_is_said_of_an_abort(tmp_path: Path, times: dict[str, int], says: str) -> None:
+    found = last_found(tmp_path, export(ASK, assistant(error=ABORTED, finish=None, time=times)))["aborted"]
+    assert found.says.startswith(
+        f"The turn was interrupted before it ended{says} (MessageAbortedError, no error of the endpoint: “The operation "
+        "was aborted.”); the record does not say by whom."
+    )
+    assert [(item.field, item.value) for item in found.evidence[:4]] == [
+        ("error.name", "MessageAbortedError"),
+        ("error.data.message", "The operation was aborted."),
+        ("time.created", times.get("created")),
+        ("time.completed", times.get("completed")),
+    ]
 
 
 @table(
@@ -159,6 +155,9 @@ def test_what_is_said_of_an_abort(tmp_path: Path, document: Any, says: str) -> N
     ),
     ("an error that is a bare string", [ASK, assistant(error="overloaded", finish=None)], {"provider-error"}),
     ("an error that is no error", [ASK, assistant("Fine.", error=[])], set()),
+    ("a retry that went well in the end", [ASK, assistant(RETRY, "Fine.")], set()),
+    ("a retry that did not", [ASK, assistant(RETRY, error=api_error(), finish=None)], {"provider-error"}),
+    ("a filter's error", [ASK, assistant(error={"name": "ContentFilterError"}, finish=None)], {"provider-error"}),
 )
 def test_provider_error(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -227,6 +226,13 @@ def test_a_provider_error_carries_name_message_and_status(tmp_path: Path) -> Non
     ("an abort", [ASK, assistant(STEP_START, "Half", error=ABORTED, finish=None)], {"aborted"}),
     ("no end is recorded", [ASK, assistant(STEP_START, "Half", finish=None, time=OPEN)], {"unfinished"}),
     ("a filter ended it", [ASK, assistant("A", finish="content-filter")], set()),
+    ("the length limit, and an abort", [ASK, assistant("A", finish="length", error=ABORTED)], {"cut-off", "aborted"}),
+    (
+        "the length limit, and an error of the endpoint",
+        [ASK, assistant("A", finish="length", error=api_error())],
+        {"cut-off", "provider-error"},
+    ),
+    ("text that speaks of a length limit", [ASK, assistant("It was cut off: finish length.")], set()),
 )
 def test_cut_off(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -294,6 +300,8 @@ def test_a_request_says_what_kind_it_is_of(tmp_path: Path, parts: list[Any], say
     ("an answer to the request that is not marked", [user(COMPACTION), assistant("## Goal")], set()),
     ("an answer whose summary is an object of diffs", [ASK, assistant("Done.", summary={"diffs": []})], set()),
     ("a user's message with a summary of diffs", [user("Fix it.", summary={"diffs": []})], set()),
+    ("a user's message with the mark of a summary", [user("Fix it.", summary=True)], set()),
+    ("an answer of the agent that writes summaries", [ASK, assistant("## Goal", mode="compaction")], set()),
 )
 def test_compaction_summary(tmp_path: Path, document: Any, expected: set[str]) -> None:
     assert set(last_found(tmp_path, document)) == expected
@@ -367,6 +375,7 @@ def test_what_is_said_of_synthetic_text(tmp_path: Path, parts: list[Any], says: 
     *((f"“{words}”", [user(words)], set()) for words in [
         *("continue with the other file", "go on with it please", "dose", "3", "no", "stop", "next file", "redo it"),
         *("it", "now", "then", "and", "", "   ", "?", "…", "继续", "done?! what happened", "yes but slower", "don't go on"),
+        *("the tests are done", "it is done now, look at the log", "continue? no", "ok but why", "is it done yet?"),
     ]),
     ("an instruction in a second part", [user("continue", "with the other file")], set()),
     ("go-on words of the harness", [user(text("continue", synthetic=True))], {"synthetic"}),

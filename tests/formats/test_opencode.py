@@ -9,12 +9,14 @@ import random
 import re
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 from opened import opened
 from recordings import (
     BEGIN,
@@ -36,7 +38,8 @@ from narrator.errors import SessionError
 from narrator.formats import open_session, opencode
 from narrator.formats.opencode import skims
 from narrator.formats.opencode.messages import read_message
-from narrator.formats.opencode.skims import skim_message
+from narrator.formats.opencode.skims import take_message
+from narrator.formats.opencode.traits import find_traits
 from narrator.session import (
     Block,
     Fault,
@@ -50,6 +53,8 @@ from narrator.session import (
     Tokens,
     ToolCall,
 )
+from narrator.skims import Columns, Skims
+from narrator.traits import Trait, traits_of
 
 RECORDED = SHARED / "sessions" / "opencode"
 needs_recordings = pytest.mark.skipif(not RECORDED.is_dir(), reason="needs ../shared/sessions, not in the repository")
@@ -242,6 +247,11 @@ def test_an_answer_of_this_year() -> None:
         pytest.param(assistant(STEP_START), "called", True, id="a model call began"),
         pytest.param(assistant("x"), "called", False, id="no step is recorded"),
         pytest.param(assistant(tokens=None), "tokens", None, id="no tokens recorded"),
+        pytest.param(assistant(cost=0.25), "cost", 0.25, id="a cost"),
+        pytest.param(assistant(cost=0), "cost", 0.0, id="a cost of nothing"),
+        pytest.param(assistant(), "cost", None, id="no cost recorded"),
+        pytest.param(assistant(cost="0.1"), "cost", None, id="a cost that is a word"),
+        pytest.param(assistant(cost=False), "cost", None, id="a cost that is no number"),
         pytest.param(assistant(tokens={"input": "x", "output": -1.5, "cache": 3}), "tokens", Tokens(output=-2), id="tokens of wrong types"),
         pytest.param(assistant(modelID=None), "model", None, id="half a model"),
         pytest.param(assistant(model={}), "model", "acme/large", id="an empty model object"),
@@ -273,7 +283,7 @@ def test_a_field_of_a_message(stored: Any, field: str, expected: Any) -> None:
 def test_a_time_is_a_sane_number_or_nothing(field: str, value: Any, read_as: int | None) -> None:
     stored = assistant("x", time={field: value})
     assert getattr(read(stored), field) == read_as
-    assert getattr(skim_message(Raw(json.dumps(stored).encode()), 0), field) == read_as
+    assert getattr(skim_message(Raw(json.dumps(stored).encode())), field) == read_as
 
 
 @pytest.mark.parametrize("value", [None, 5, "x", []])
@@ -505,7 +515,14 @@ def test_how_a_turn_can_end(stored: dict[str, Any], expected: dict[str, Any]) ->
     ],
 )
 def test_what_sort_of_turn_a_message_is(stored: dict[str, Any], kind: str) -> None:
-    assert skim_message(Raw(json.dumps(stored).encode()), 0).kind == kind
+    assert skim_message(Raw(json.dumps(stored).encode())).kind == kind
+
+
+def skim_message(raw: Raw) -> Skim:
+    """The skim of a session of one message."""
+    columns = Columns()
+    take_message(raw, columns)
+    return Skims(columns, columns.link())[0]
 
 
 # --- skims ---------------------------------------------------------------------------------------------------------
@@ -567,8 +584,8 @@ def put(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
     return copy
 
 
-def of(message: Message, kind: str, size: int) -> Skim:
-    """What a skim of a message read whole has to say."""
+def of(message: Message, kind: str) -> Skim:
+    """What a skim of a message read whole has to say; what was typed is compared apart."""
     return Skim(
         index=message.index,
         id=message.id,
@@ -576,13 +593,16 @@ def of(message: Message, kind: str, size: int) -> Skim:
         kind=kind,  # type: ignore[arg-type]  # one of five words; the caller takes it from a skim
         created=message.created,
         completed=message.completed,
-        parent=message.parent,
         model=message.model,
         calls=sum(isinstance(block, ToolCall) for block in message.blocks),
         finish=message.fault.name if message.fault else message.finish,
         sent=message.tokens.sent if message.tokens else None,
-        size=size,
     )
+
+
+def trait_of(raw: Raw) -> Trait:
+    """The traits of a session of one message, from a pass that builds none."""
+    return Trait(find_traits([b"[%b]" % bytes(raw)])[0])
 
 
 @pytest.mark.parametrize("stored", SAMPLES)
@@ -590,9 +610,11 @@ def test_a_skim_says_what_the_whole_message_says_whatever_is_wrong_in_it(stored:
     for path in [(), *places(stored)]:
         for wrong in [put(stored, path, value) for value in WRONG] if path else [stored]:
             raw = Raw(json.dumps(wrong).encode())
-            quick, message = skim_message(raw, 3), read_message(raw, 3)
-            assert quick == of(message, quick.kind, len(bytes(raw))), wrong
-            assert quick == skims._skim_whole(message, len(bytes(raw))), wrong
+            quick, message = skim_message(raw), read_message(raw, 0)
+            assert replace(quick, said=0, parent=None) == of(message, quick.kind), wrong
+            whole = skims._skim_whole(message)
+            assert (quick.kind, quick.said) == (whole.kind, whole.said), wrong
+            assert trait_of(raw) == traits_of(message, deque()), wrong
 
 
 def count_whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -770,7 +792,7 @@ def test_the_file_its_gzip_and_standard_input_are_the_same_session(
         open_session(write(tmp_path, gzip.compress(data), "s.json.gz")),
         from_stdin(monkeypatch, data),
         from_stdin(monkeypatch, gzip.compress(data)),
-        open_session(write(tmp_path, f"Exporting session: {SESSION_ID}".encode() + data)),
+        open_session(write(tmp_path, f"Exporting session: {SESSION_ID}".encode() + data, "glued.json")),
     ]
     assert len({session.sha256 for session in sessions}) == 1
     assert all(read_whole(session) == read_whole(sessions[0]) for session in sessions)
@@ -876,6 +898,8 @@ def strings(value: Any) -> Iterator[str]:
         case list() | tuple():
             for item in value:
                 yield from strings(item)
+        case Skims():
+            yield from strings(list(value))
         case Struct():
             yield from strings([getattr(value, name) for name in value.__struct_fields__])
         case _:
@@ -911,7 +935,8 @@ def test_only_masking_can_be_switched_off(tmp_path: Path) -> None:
 def test_a_hostile_id_is_the_same_word_wherever_it_stands(tmp_path: Path) -> None:
     session = opened(tmp_path, hostile_export())
     asked, answer = read_whole(session)
-    assert asked.id == answer.parent == session.skims[0].id == session.skims[1].parent == session.about.revert
+    assert asked.id == answer.parent == session.skims[0].id == session.about.revert
+    assert session.skims[1].parent == 0
     assert session.positions[asked.id] == 0
     assert session.skims[1].model == answer.model
 

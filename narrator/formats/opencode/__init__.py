@@ -7,16 +7,19 @@ order is file order: ids wrap (2026-08-14) and are never sorted by.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Raw
 
+from narrator.blocks import Blocks
 from narrator.document import Document, Level, keys_of
 from narrator.errors import SessionError
 from narrator.formats import Format, Recording
 from narrator.formats._lenient import as_dict, as_int, as_str, decode
 from narrator.formats.opencode.messages import read_message
-from narrator.formats.opencode.skims import skim_message
+from narrator.formats.opencode.skims import take_block, take_message
+from narrator.formats.opencode.traits import find_traits
 from narrator.session import About
 
 
@@ -38,33 +41,47 @@ def _open(document: Document) -> Recording:
         raise SessionError(
             f"{document.name}: an export of opencode v2 (2.x); this version reads v1 (up to 1.18) and not yet v2"
         )
-    odd: list[str] = []
-    about = _about(document, odd)
-    notices = [*document.notices, *(f"{document.name}: in what it says of the session, {what}" for what in odd)]
-    if about.delegated:
-        notices.append(
-            f"{document.name}: {len(about.delegated)} subagent session(s) in the file, not included and not numbered"
-        )
-    if b'"[redacted:' in bytes(messages[0]):
-        notices.append(f"{document.name}: a sanitised export: numbers, times and ends are true, the text is gone")
-    return Recording(
-        about=about,
-        size=len(messages),
-        read=lambda index: read_message(messages[index], index),
-        skim=lambda: tuple(skim_message(raw, index) for index, raw in enumerate(messages)),
-        notices=tuple(notices),
+    return _recording(
+        document.top, messages.__getitem__, document.name, document.notices, lambda: (b"[%b]" % raw for raw in messages)
     )
 
 
-def _about(document: Document, odd: list[str]) -> About:
-    info = as_dict(_whole(document.top.get("info"), odd))
-    fallback = as_dict(as_dict(decode(bytes(document.messages[0]), [])).get("info"))
-    delegated = _whole(document.top.get("subagents"), odd)
+def _open_blocks(blocks: Blocks, name: str, notices: tuple[str, ...]) -> Recording:
+    return _recording(blocks.top(), blocks.message, name, notices, blocks.walk)
+
+
+def _recording(
+    top: dict[str, Level],
+    message: Callable[[int], Raw],
+    name: str,
+    notices: tuple[str, ...],
+    walk: Callable[[], Iterator[bytes]],
+) -> Recording:
+    odd: list[str] = []
+    first = bytes(message(0))
+    about = _about(top, first, name, odd)
+    told = [*notices, *(f"{name}: in what it says of the session, {what}" for what in odd)]
+    if about.delegated:
+        told.append(f"{name}: {len(about.delegated)} subagent session(s) in the file, not included and not numbered")
+    if b'"[redacted:' in first:
+        told.append(f"{name}: a sanitised export: numbers, times and ends are true, the text is gone")
+    return Recording(
+        about=about,
+        read=lambda index: read_message(message(index), index),
+        traits=lambda: find_traits(walk()),
+        notices=tuple(told),
+    )
+
+
+def _about(top: dict[str, Level], first: bytes, name: str, odd: list[str]) -> About:
+    info = as_dict(_whole(top.get("info"), odd))
+    fallback = as_dict(as_dict(decode(first, [])).get("info"))
+    delegated = _whole(top.get("subagents"), odd)
     return About(
         format="opencode",
         id=as_str(info.get("id")) or as_str(fallback.get("sessionID")) or "unknown",
         title=as_str(info.get("title")) or "Untitled session",
-        file=document.name,
+        file=name,
         version=as_str(info.get("version")),
         directory=as_str(info.get("directory")),
         created=as_int(as_dict(info.get("time")).get("created"))
@@ -94,9 +111,13 @@ FORMAT = Format(
     says="opencode export (v1), of every version up to 1.18: `opencode export ID > file`, or its bare list of messages",
     sniff=_sniff,
     open=_open,
+    take=take_message,
+    take_block=take_block,
+    open_blocks=_open_blocks,
     fields={
         "parent": "parentID",
         "model": "modelID",
+        "provider": "providerID",
         "fault.name": "error.name",
         "fault.message": "error.data.message",
         "fault.status": "error.data.statusCode",

@@ -30,6 +30,10 @@ _STOPPED = re.compile(
     re.DOTALL,
 )
 """The end of a command that was stopped (1.1 writes `bash_metadata`, 1.18 `shell_metadata`); it has no exit code."""
+ABORTED = "Tool execution aborted"
+"""The error of a call that was stopped, of any tool but the shell."""
+SHELLS = frozenset({"bash", "shell", "powershell"})
+"""Tools that run a command and record its exit code."""
 _TAIL = 600
 """Characters of an output in which that mark is looked for."""
 _STATUSES: dict[str, ToolStatus] = {
@@ -70,6 +74,7 @@ def read_message(raw: Raw, index: int) -> Message:
         finish=as_str(info.get("finish")) or (as_str(steps[-1].get("reason")) if steps else None),
         fault=_fault(info.get("error")),
         tokens=_tokens(info.get("tokens")),
+        cost=_cost(info.get("cost")),
         model=joined(model.get("providerID"), model.get("modelID"))
         or joined(info.get("providerID"), info.get("modelID")),
         agent=as_str(info.get("agent")) or as_str(info.get("mode")),
@@ -111,7 +116,7 @@ def _tool(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]
         oddities.append("a tool call without a state")
         state = {}
     meta, time = as_dict(state.get("metadata")), as_dict(state.get("time"))
-    output, error = _output(state.get("output")), as_str(state.get("error"))
+    output, error = output_text(state.get("output")), as_str(state.get("error"))
     name = as_str(part.get("tool")) or "unnamed tool"
     status = _STATUSES.get(str(state.get("status")), "unknown")
     exit_ = as_int(meta.get("exit"))
@@ -125,7 +130,7 @@ def _tool(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]
         exit=exit_,
         started=as_int(time.get("start")),
         ended=as_int(time.get("end")),
-        interrupted=_interrupted(meta, output, error),
+        interrupted=interruption(meta, output, error),
         invalid=name == "invalid" or (status == "error" and "called with invalid arguments" in (error or "")),
         truncated=meta.get("truncated") is True,
         pruned=as_int(time.get("compacted")),
@@ -136,8 +141,9 @@ def _tool(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]
         yield from _file(as_dict(attached), f"{at}.state.attachments[{number}]", oddities)
 
 
-def _interrupted(meta: dict[str, Any], output: str | None, error: str | None) -> str | None:
-    if error == "Tool execution aborted":
+def interruption(meta: dict[str, Any], output: str | None, error: str | None) -> str | None:
+    """How a call was stopped from outside, in the record's own words; None when it was not."""
+    if error == ABORTED:
         return error
     if as_int(meta.get("exit")) is None and output and (stopped := _STOPPED.search(output[-_TAIL:])):
         return stopped[1]
@@ -190,7 +196,7 @@ _MAKERS: dict[str, Callable[[dict[str, Any], str, list[str]], Iterator[Block]]] 
 }
 
 
-def _output(value: Any) -> str | None:
+def output_text(value: Any) -> str | None:
     """A tool's output as text: a string, a list of blocks, or any JSON value."""
     match value:
         case None:
@@ -249,6 +255,10 @@ def _tokens(value: Any) -> Tokens | None:
         cache.get("write"),
     ]
     return Tokens(**dict(zip(Tokens.__struct_fields__, (as_int(count) or 0 for count in counts), strict=True)))
+
+
+def _cost(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _role(value: Any) -> Role:

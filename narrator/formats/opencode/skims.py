@@ -1,116 +1,175 @@
-"""The little that is known of every opencode message, without decoding what lies in its parts."""
+"""The little that is known of every opencode message and call, without decoding what lies in its parts.
+
+A block of messages is decoded at once into values that hold just what is asked of all of them; a message in it that no
+released version writes is decoded by itself, and if need be whole.
+"""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypeAlias
+from operator import attrgetter
+from zlib import crc32
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw
 
-from narrator.formats._lenient import SANE
-from narrator.formats.opencode.messages import joined, read_message
-from narrator.session import Marker, Message, Role, Skim, Text, ToolCall
+from narrator.formats.opencode.messages import ABORTED, SHELLS, joined, read_message
+from narrator.formats.opencode.shapes import Info, Line, Loose, Part, State, Todo
+from narrator.session import Marker, Message, Text, ToolCall
+from narrator.skims import COMMIT, FAILED, KINDS, LIST, LIST_DONE, OK, OPEN, ROLES, Columns, Role, Skim, TurnKind
 
-Kind: TypeAlias = Literal["typed", "synthetic", "compaction-request", "compaction-summary", "answer"]
-
-
-_Sane: TypeAlias = Annotated[int, Meta(gt=-SANE, lt=SANE)]
-"""As `as_int` takes it; another number is none, and read the slow way."""
-
-
-# The wire's shapes are made by the ten thousand and hold no cycle, hence `gc=False`.
-class _Time(Struct, frozen=True, gc=False):
-    created: _Sane | None = None
-    completed: _Sane | None = None
-
-
-class _Model(Struct, gc=False):
-    providerID: str | None = None  # noqa: N815  # opencode's name
-    modelID: str | None = None  # noqa: N815
-
-
-class _Cache(Struct, frozen=True, gc=False):
-    read: _Sane = 0
-    write: _Sane = 0
-
-
-class _Tokens(Struct, frozen=True, gc=False):
-    input: _Sane = 0
-    cache: _Cache = _Cache()
+_BLOCK: msgspec.json.Decoder[list[Line]] = msgspec.json.Decoder(list[Line])
+_RAWS: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
+_LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+_LOOSE: msgspec.json.Decoder[Loose] = msgspec.json.Decoder(Loose)
+_PART: msgspec.json.Decoder[Part] = msgspec.json.Decoder(Part)
+_TODOS: msgspec.json.Decoder[list[Todo]] = msgspec.json.Decoder(list[Todo])
+_NO_TEXTS = frozenset({b"null", b'""', b"{}", b"[]"})
+_COMMITS = b"git commit"
+_NO_STATE = State()
+_ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
+_KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
+_ASSISTANT = _ROLE_CODES["assistant"]
+_ANSWER = _KIND_CODES["answer"]
+_ID, _PARENT, _FINISH = attrgetter("id"), attrgetter("parentID"), attrgetter("finish")
+_MODEL, _CREATED, _COMPLETED = (
+    attrgetter("providerID", "modelID"),
+    attrgetter("time.created"),
+    attrgetter("time.completed"),
+)
+_ABORTED = b'"%s"' % ABORTED.encode()
 
 
-class _Error(Struct, gc=False):
-    name: str = ""
+def take_block(block: memoryview, columns: Columns) -> int:
+    """Append the messages of a block, a JSON list of them, and say how many they are.
+
+    Raises:
+        DecodeError: it is not a list as strict JSON writes it.
+    """
+    try:
+        lines = _BLOCK.decode(block)
+    except msgspec.ValidationError:
+        raws = _RAWS.decode(block)
+        for raw in raws:
+            take_message(raw, columns)
+        return len(raws)
+    _extend(lines, columns)
+    return len(lines)
 
 
-class _Info(Struct, gc=False):
-    id: str = ""
-    role: Role = "assistant"
-    time: _Time = _Time()
-    parentID: str | None = None  # noqa: N815
-    providerID: str | None = None  # noqa: N815
-    modelID: str | None = None  # noqa: N815
-    model: _Model | None = None
-    summary: bool | dict[str, Raw] | None = None
-    finish: str | None = None
-    error: _Error | None = None
-    tokens: _Tokens | None = None
-
-
-class _Part(Struct, gc=False):
-    type: str
-    text: Raw = Raw(b"null")
-    synthetic: bool | None = None
-    reason: str | None = None
-
-    @property
-    def is_text(self) -> bool:
-        return self.type == "text" and bytes(self.text)[:1] == b'"'
-
-
-class _Line(Struct, gc=False):
-    info: _Info
-    parts: list[_Part] = []
-
-
-_LINE: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(_Line)
-
-
-def skim_message(raw: Raw, index: int) -> Skim:
-    """Skim one stored message; of a shape no released version writes, by decoding it whole."""
+def take_message(raw: Raw, columns: Columns) -> None:
+    """Append one stored message; of a shape no released version writes, by decoding it whole."""
     try:
         line = _LINE.decode(raw)
     except (msgspec.DecodeError, RecursionError):
-        return _skim_whole(read_message(raw, index), len(memoryview(raw)))
-    info, types = line.info, [part.type for part in line.parts]
-    return Skim(
-        index=index,
-        id=info.id or f"message-{index}",
-        role=info.role,
-        kind=_kind(info.role, info.summary is True, types, line.parts),
-        created=info.time.created,
-        completed=info.time.completed,
-        parent=info.parentID,
-        model=(info.model and joined(info.model.providerID, info.model.modelID))
-        or joined(info.providerID, info.modelID),
-        calls=types.count("tool"),
-        finish=(info.error.name or "error") if info.error else info.finish or _last_reason(line.parts),
-        sent=info.tokens.input + info.tokens.cache.read + info.tokens.cache.write if info.tokens else None,
-        size=len(memoryview(raw)),
+        message = read_message(raw, len(columns.kinds))
+        columns.add(_skim_whole(message), message.parent, _calls_whole(message, raw))
+    else:
+        _extend([line], columns)
+
+
+def _extend(lines: Sequence[Line], columns: Columns) -> None:
+    """Append lines, a column at a time: one step for each of ten thousand messages costs as much as reading them."""
+    infos = [line.info for line in lines]
+    begin = len(columns.kinds)
+    ids = list(map(_ID, infos))
+    columns.ids += [id_ or f"message-{place}" for place, id_ in enumerate(ids, begin)] if "" in ids else ids
+    columns.parents += map(_PARENT, infos)
+    columns.created.extend(map(_CREATED, infos))
+    columns.completed.extend(map(_COMPLETED, infos))
+    columns.sent.extend([(t := info.tokens).input + t.cache.read + t.cache.write for info in infos])
+    models = list(map(_MODEL, infos))
+    same = array("i", [columns.models_of[models[0]]]) * len(infos) if len(set(models)) == 1 else None
+    columns.models.extend(same or map(columns.models_of.__getitem__, models))
+    columns.finishes.extend(map(columns.words.__getitem__, map(_FINISH, infos)))
+    columns.kinds += bytes([_ANSWER]) * len(infos)
+    columns.roles += bytes([_ASSISTANT]) * len(infos)
+    columns.said.extend([0] * len(infos))
+    for place, info in enumerate(infos, begin):
+        if not info.finish or info.role != "assistant" or info.error is not None or info.summary is not None:
+            _correct(place, lines[place - begin], columns)
+    _extend_calls(lines, columns)
+
+
+def _correct(place: int, line: Line, columns: Columns) -> None:
+    """What holds for a message that is no answer with a normal end: all of its columns that depend on that."""
+    info = line.info
+    columns.roles[place] = _ROLE_CODES[info.role]
+    columns.finishes[place] = columns.words[_end(line)]
+    columns.kinds[place] = _KIND_CODES[_kind(info.role, info.summary is True, [p.type for p in line.parts], line.parts)]
+    if info.role != "assistant":
+        columns.said[place] = _said(line.parts)
+    if (own := info.model) and own.providerID and own.modelID:
+        columns.models[place] = columns.words[joined(own.providerID, own.modelID)]
+
+
+def _extend_calls(lines: Sequence[Line], columns: Columns) -> None:
+    calls: list[Part] = []
+    for line in lines:
+        of_line = [part for part in line.parts if part.type == "tool"]
+        columns.calls.append(len(of_line))
+        calls += of_line
+    states = [call.state or _NO_STATE for call in calls]
+    stored = [bytes(given.command) or bytes(given.filePath) if (given := state.input) else b"" for state in states]
+    if not _NO_TEXTS.isdisjoint(stored):
+        stored = [b"" if text in _NO_TEXTS else text for text in stored]
+    columns.subjects.extend(map(crc32, stored))
+    columns.outcomes += bytes(
+        [
+            OK if state.status == "completed" and (meta := state.metadata) and meta.exit == 0 else _outcome(call, state)
+            for call, state in zip(calls, states, strict=True)
+        ]
     )
+    commits = _COMMITS in b"".join(stored)
+    columns.steps += bytes([COMMIT * (_COMMITS in subject) for subject in stored] if commits else len(stored))
+    for place, call in enumerate(calls, len(columns.steps) - len(calls)):
+        if call.tool == "todowrite":
+            columns.steps[place] = _list(states[place - len(columns.steps)])
 
 
-def _last_reason(parts: list[_Part]) -> str | None:
+def _outcome(call: Part, state: State) -> int:
+    if state.status == "completed":
+        exit_ = state.metadata.exit if state.metadata else 0
+        if exit_ or call.tool == "invalid":
+            return FAILED
+        return OPEN if exit_ is None and call.tool in SHELLS else OK
+    return FAILED if state.status == "error" and bytes(state.error) != _ABORTED else OPEN
+
+
+def _list(state: State) -> int:
+    return LIST | (LIST_DONE if state.input and _all_done(state.input.todos) else 0)
+
+
+def _end(line: Line) -> str | None:
+    error = line.info.error
+    return (error.name or "error") if error else line.info.finish or _last_reason(line.parts)
+
+
+def _last_reason(parts: Sequence[Part]) -> str | None:
     """Why the last step ended, as versions before 1.0 tell it and no other place does."""
     steps = [part.reason for part in parts if part.type == "step-finish"]
     return steps[-1] if steps else None
 
 
-def _skim_whole(message: Message, size: int) -> Skim:
+def _all_done(todos: Raw) -> bool:
+    try:
+        states = [todo.status for todo in _TODOS.decode(todos)]
+    except msgspec.DecodeError:
+        return False
+    return bool(states) and all(state in ("completed", "cancelled") for state in states)
+
+
+def _said(parts: Sequence[Part]) -> int:
+    """Bytes of what was typed, without the quotes."""
+    return sum(len(bytes(part.text)) - 2 for part in parts if part.is_text and part.synthetic is not True)
+
+
+def _skim_whole(message: Message) -> Skim:
     """The slow way, for a message whose shape no released version writes."""
     types = [block.kind for block in message.blocks if isinstance(block, Marker)]
     texts = [block for block in message.blocks if isinstance(block, Text)]
+    typed = sum(len(block.text.encode("utf-8", "replace")) for block in texts if not block.synthetic)
     return Skim(
         index=message.index,
         id=message.id,
@@ -118,16 +177,34 @@ def _skim_whole(message: Message, size: int) -> Skim:
         kind=_kind(message.role, message.summary, types, texts),
         created=message.created,
         completed=message.completed,
-        parent=message.parent,
         model=message.model,
-        calls=sum(isinstance(block, ToolCall) for block in message.blocks),
         finish=message.fault.name if message.fault else message.finish,
         sent=message.tokens.sent if message.tokens else None,
-        size=size,
+        said=0 if message.role == "assistant" else typed,
     )
 
 
-def _kind(role: Role, summary: bool, types: list[str], parts: Sequence[_Part | Text]) -> Kind:
+def _calls_whole(message: Message, raw: Raw) -> list[tuple[int, int, int]]:
+    """Its calls; one of a shape that no released version writes has no subject."""
+    try:
+        parts = _LOOSE.decode(raw).parts
+    except (msgspec.DecodeError, RecursionError):
+        parts = []
+    return [_call_whole(block, parts) for block in message.blocks if isinstance(block, ToolCall)]
+
+
+def _call_whole(call: ToolCall, parts: Sequence[Raw]) -> tuple[int, int, int]:
+    try:
+        part = _PART.decode(parts[int(call.at[len("parts[") : -1])])
+    except (msgspec.DecodeError, RecursionError, IndexError):
+        done = call.status == "completed" and not call.exit and not call.invalid
+        return 0, OK if done else FAILED if call.status == "error" or call.exit else OPEN, 0
+    alone = Columns()
+    _extend_calls([Line(info=Info(), parts=[part])], alone)
+    return alone.subjects[0], alone.outcomes[0], alone.steps[0]
+
+
+def _kind(role: Role, summary: bool, types: Sequence[str], parts: Sequence[Part | Text]) -> TurnKind:
     """What sort of turn it is; a text without text counts for nothing, here as in `read_message`."""
     if role == "assistant":
         return "compaction-summary" if summary else "answer"
