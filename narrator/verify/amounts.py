@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from narrator.report import Match
 from narrator.verify.derive import derive
-from narrator.verify.figures import Figure
+from narrator.verify.figures import SCALE, Figure
 from narrator.verify.numbers import (
     SMALL,
     Place,
@@ -71,7 +71,9 @@ def _is_enough(figure: Figure, place: Place) -> bool:
     return is_specific(figure)
 
 
-def judge_figure(figure: Figure, text: str, scope: Scope, stated: Sequence[Figure], known: set[str]) -> Finding | None:
+def judge_figure(
+    figure: Figure, text: str, scope: Scope, stated: Callable[[], Sequence[Figure]], known: set[str]
+) -> Finding | None:
     """What is known of a figure from the messages the essay cites; None when only a search of all can tell.
 
     `stated`: figures of its paragraph that hold; `known`: figures that hold elsewhere in the essay, folded.
@@ -132,10 +134,16 @@ def unfounded(figure: Figure, scope: Scope) -> Finding:
     """Judge a figure that stands nowhere."""
     if figure.sort in ("word", "number") and not is_specific(figure) and figure.value < CERTAIN:
         return Finding(judged=False, says="a small number that no message states or counts", weight=0)
-    if scope.cited.evidence.partial and (figure.sort in _RECORDED or (figure.sort == "number" and not figure.unit)):
+    if scope.cited.evidence.partial and _is_recorded(figure):
         return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
     near = _other_unit(figure, scope.own)
     return Finding("figure-not-found", "it stands in no message and follows from none", nearest=near)
+
+
+def _is_recorded(figure: Figure) -> bool:
+    """Whether it may be of what the record states of a message beside its text: a time, a duration, a count."""
+    plain = figure.sort == "number" and (not figure.unit or SCALE.get(figure.unit, ("",))[0] == "time")
+    return plain or figure.sort in _RECORDED
 
 
 def _other_unit(figure: Figure, messages: Iterable[Told]) -> Match | None:

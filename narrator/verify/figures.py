@@ -97,6 +97,7 @@ _FILE = r"py|md|json|jsonl|sh|txt|log|toml|ya?ml|rs|go|c|h|cc|cpp|cu|js|ts|tsx|h
 
 _FIGURE = re.compile(
     rf"""
+    (?<![A-Za-z0-9_])(?=[\w~./+\#≈−-])(?:    # every figure begins where a word does
     (?P<instant>(?<![\w.-])\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[ ]UTC)?(?!\w))
   | (?P<clock>(?<![\w.:])\d{{1,2}}:\d\d(?::\d\d)?(?:\.\d+)?(?![\w:]))
   | (?P<day>(?<!\w)(?:\d{{1,2}}(?:st|nd|rd|th)?\ (?:{_MONTHS})|(?:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?)\b(?:,?\ \d{{4}}\b)?)
@@ -114,7 +115,7 @@ _FIGURE = re.compile(
       (?:[ \u00a0\u202f-]?(?P<unit>(?:{_RATE}|{_UNIT})(?![\w/]))|(?P<letter>[ ]?{_LETTER}(?![\w'’/])))?(?![\w]))
   | (?P<name>(?<![\w/.-])(?:[A-Za-z][\w-]*_[\w-]*\w|\#\d+|--[a-z][\w-]+|[A-Za-z]\w*(?:Error|Exception)\b
       |(?=[\w.+-]*\d)[A-Za-z][\w]*(?:[.+-]\w+)*)(?![\w]))
-  | (?P<word>(?<![\w-])(?:(?:{_TENS})-(?:one|two|three|four|five|six|seven|eight|nine)|{"|".join(WORDS)})(?![\w-]|\s+of\s+the\s+same))
+  | (?P<word>(?<![\w-])(?:(?:{_TENS})-(?:one|two|three|four|five|six|seven|eight|nine)|{"|".join(WORDS)})(?![\w-]|\s+of\s+the\s+same)))
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from narrator.verify.figures import FORMS, MONTH, SCALE, UNIT, WORDS, Figure, unit_of
+from narrator.verify.figures import FORMS, MONTH, SCALE, WORDS, Figure, unit_of
 from narrator.verify.told import Told
 from narrator.verify.wording import fold
 
@@ -156,11 +156,14 @@ def find_word(figure: Figure, told: Told, counted: Iterable[str]) -> Place | Non
     for place in find_number(figure, told, stems):
         if place.exact:
             return place
-    names = [word for word, value in WORDS.items() if value == figure.value]
-    for name in names:
-        for match in re.finditer(rf"(?<!\w){name}(?!\w)", told.numeric):
-            if _counts(told.numeric, match.start(), match.end(), stems):
-                return Place(told, match.start(), match.end(), exact=True)
+    text = told.numeric
+    for name in (word for word, value in WORDS.items() if value == figure.value):
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()) and _counts(text, at, end, stems):
+                return Place(told, at, end, exact=True)
+            at = text.find(name, end)
     return None
 
 

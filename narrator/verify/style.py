@@ -37,19 +37,16 @@ def judge_wording(text: str, cited: Cited) -> Iterator[Charge]:
             yield Charge(match.start(), match.end(), Finding("prompt-words", says))
 
 
-def judge_uncited(
-    text: str, clauses: Sequence[Clause], specific: Sequence[tuple[int, int]], *, cites: bool
-) -> Charge | None:
+def judge_uncited(text: str, clauses: Sequence[Clause], specific: Sequence[int], *, cites: bool) -> Iterator[Charge]:
     """Charge a paragraph that states events or figures and cites nothing.
 
-    `specific`: spans of its quotations and figures that were not cited before in the essay.
+    `specific`: where quotations and figures stand that were not cited before in the essay.
     """
     if cites or not clauses:
-        return None
+        return
     sentences = list(dict.fromkeys(clause.sentence for clause in clauses))
     told = [span for span in sentences if _ACTOR.search(text, *span) and _CERTAIN_ACTOR.search(text, *span)]
-    held = [span for span in sentences if any(span[0] <= start < span[1] for start, _ in specific)]
-    if len(told) >= 2 or (told and held) or (held and _ACTOR.search(text)):
+    held = [span for span in sentences if any(span[0] <= start < span[1] for start in specific)]
+    if len(told) > 1 or (held and _ACTOR.search(text)):
         says = "the paragraph states what happened and cites no message"
-        return Charge(sentences[0][0], sentences[-1][1], Finding("uncited", says))
-    return None
+        yield Charge(sentences[0][0], sentences[-1][1], Finding("uncited", says))
