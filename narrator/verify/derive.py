@@ -26,12 +26,23 @@ _COMMAND = re.compile(r"(?:^|&&|\|\||;|\n|command: ?)\s*([a-z][a-z0-9_.-]+)(?= )
 _RANGE = re.compile(r"\b[A-Za-z]{1,8}[-_ ]?(\d{1,4})\s*(?:to|through|[-–—]|…)\s*[A-Za-z]{0,8}[-_ ]?(\d{1,4})\b")
 _READ, _OFTEN = 20_000, 4
 _TOKENS = re.compile(r"tokens in (\d+)|out (\d+)|(\d+) read from cache|(\d+) written to cache")
-_HEDGE = re.compile(r"\b(?:about|roughly|around|nearly|almost|some|over|under|approximately|close to|circa|more than|less than)\s+\S{0,3}$|[~≈]\s*$", re.IGNORECASE)  # fmt: skip
+_HEDGE = re.compile(
+    r"\b(?:about|roughly|around|nearly|almost|some|over|under|approximately|close to|(?:more|less) than)\s+\S{0,3}$"
+    r"|[~≈]\s*$",
+    re.IGNORECASE,
+)
 _ALL_MOST_CITED = 12
 _ABOUT = 0.03
 """How far "about" may be off."""
 _ACTS = frozenset(
-    ["messag", "step", "turn", "call", "comman", "attemp", "check", "poll", "launch", "run", "start", "reply", "answer", "reques", "round", "crash", "failur", "restar", "try", "tries", "probe", "edit", "test", "readin", "questi", "prompt", "retry", "retrie", "respon", "action", "change", "copy", "copie", "read", "query", "lookup"]
+    re.findall(
+        r"\S+",
+        """
+        messag step turn call comman attemp check poll launch run start reply answer reques round crash failur
+        restar try tries probe edit test readin questi prompt retry retrie respon action change copy copie read
+        query lookup
+        """,
+    )
 )
 """Stems of what one message each may be."""
 
