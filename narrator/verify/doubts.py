@@ -67,7 +67,7 @@ def words_of(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text) if word not in _STOP]
 
 
-class Bearing:
+class Likeness:
     """The words of the messages an essay cites and of those beside them."""
 
     def __init__(self, messages: Iterable[Told]) -> None:
@@ -125,13 +125,13 @@ def doubt_citations(
     ]
     told = {one.scope.indices[0]: one.scope.own[0] for one, _ in doubts}
     beside = {index: cited.told([index - 1, index + 1]) for index in told}
-    bearing = Bearing([*cited.messages, *(one for near in beside.values() for one in near)] if doubts else [])
+    likeness = Likeness([*cited.messages, *(one for near in beside.values() for one in near)] if doubts else [])
     better: dict[int, Told] = {}
     for one, words in doubts:
         index = one.scope.indices[0]
         if (named := _subject(words)) is not None and 0 < abs(named - index) <= _NEXT:
             better.update((id(one), found) for found in cited.told([named]))
-        elif (found := bearing.better(words, told[index], beside[index])) is not None:
+        elif (found := likeness.better(words, told[index], beside[index])) is not None:
             better[id(one)] = found
     return [_doubted(one, better[id(one)]) if id(one) in better else one for own in judged for one in own]
 
