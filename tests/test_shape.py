@@ -24,6 +24,7 @@ LAYERS = (
     *(
         "errors",
         "record",
+        "report",
         "source",
         "mending",
         "document",
@@ -59,7 +60,7 @@ LAYERS = (
         "citations",
         "draft",
     ),
-    *("reply", "model", "markdown", "offline", "typeset", "render", "pipeline", "cli", "__main__"),
+    *("reply", "model", "markdown", "verify", "offline", "typeset", "render", "pipeline", "cli", "__main__"),
 )
 """From the ground up; a package is one entry. Each imports only from those before it, and within itself."""
 LONGEST_MODULE, LONGEST_BODY = 300, 40
@@ -258,7 +259,7 @@ def test_the_readme_gives_the_exit_codes_of_the_errors() -> None:
     sentence = re.search(r"Exit codes: (.*?)\.", readme(), re.DOTALL)
     assert sentence
     told = {int(code) for code in re.findall(r"\b\d+\b", sentence[1])}
-    assert told == {code for name, _, code in raised() if name != "NarratorError"} | {0, 130, 141}
+    assert told == {code for name, _, code in raised() if name != "NarratorError"} | {0, 1, 130, 141}
 
 
 def start_blocks() -> list[str]:
