@@ -347,11 +347,22 @@ def test_nor_is_one_of_both_streams() -> None:
     assert process.wait(60) == 141
 
 
-def test_a_stream_that_is_closed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert on_stream(None, ["styles"], monkeypatch) == (0, "")
-    command = f"exec {sys.executable} -m narrator styles >&-"
+@pytest.mark.parametrize(
+    "words", ["styles", "show session.json", "show --json --msg 1 session.json", "targets session.json"]
+)
+@pytest.mark.usefixtures("session")
+def test_a_closed_standard_output_is_one_line(words: str) -> None:
+    command = f"exec {sys.executable} -m narrator {words} >&-"
     ran = subprocess.run(["sh", "-c", command], env=environment(), capture_output=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (ran.returncode, ran.stderr) == (2, b"narrate: cannot write to standard output: it is closed\n")
+
+
+@pytest.mark.usefixtures("session")
+def test_what_goes_into_a_file_needs_no_standard_output() -> None:
+    command = f"exec {sys.executable} -m narrator --offline --no-save --msg 1 session.json -o essay.md >&-"
+    ran = subprocess.run(["sh", "-c", command], env=environment(), capture_output=True, check=False)
+    assert ran.returncode == 0
+    assert Path("essay.md").stat().st_size > 100
 
 
 def test_an_interrupt_is_one_line_and_130(session: str) -> None:
