@@ -20,6 +20,7 @@ from narrator.context import SessionRef, TargetRef
 from narrator.errors import DraftError, ExistsError, reason
 from narrator.findings import Finding
 from narrator.record import Record
+from narrator.report import Check
 from narrator.session import Role
 
 SCHEMA: Literal[1] = 1
@@ -95,7 +96,7 @@ class Draft(Record):
     findings: tuple[Finding, ...] = ()
     evidence: tuple[EvidenceMessage, ...] = ()
     essay: Essay
-    check: dict[str, Any] | None = None
+    check: Check | None = None
     repair: tuple[dict[str, Any], ...] = ()
     redacted: dict[str, int] = Field(default_factory=dict)
     """Kind of secret → how many different ones were masked in what was read."""
