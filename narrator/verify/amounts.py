@@ -26,6 +26,8 @@ from narrator.verify.wording import original
 CERTAIN = 4
 """From this number on a count that nothing bears out is held against the essay; two and three are said of anything."""
 _SHOWN = 60
+_RECORDED = ("span", "instant", "clock", "day", "word")
+"""Sorts of figures that the record states of a message beside its text."""
 
 
 def is_specific(figure: Figure) -> bool:
@@ -76,7 +78,8 @@ def judge_figure(figure: Figure, text: str, scope: Scope, stated: Sequence[Figur
     """
     session = [scope.cited.evidence.session]
     weight = int(is_specific(figure))
-    if (place := place_of(figure, text, scope.own)) is not None:
+    place = place_of(figure, text, scope.own) or _loose(figure, text, scope)
+    if place is not None and (place.exact or _other_unit(figure, scope.own) is None):
         return Finding(found=_match(place), weight=weight)
     if place_of(figure, text, session) is not None:
         return Finding(weight=0)
@@ -88,11 +91,25 @@ def judge_figure(figure: Figure, text: str, scope: Scope, stated: Sequence[Figur
         return Finding(says=f"derived: {reason}", derived=True, weight=0)
     if key_of(figure, text) in known:
         return Finding(weight=0)
+    if figure.sort == "word" and scope.own:
+        return unfounded(figure, scope)
     place = place_of(figure, text, scope.cited.messages) or place_of(figure, text, scope.cited.beside())
     if place is not None:
         return found_elsewhere(figure, scope, place)
     if figure.sort == "word" or (figure.sort == "number" and not weight):
         return unfounded(figure, scope)
+    return None
+
+
+def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
+    """Where in what is cited a small number in digits stands, if what it counts is named anywhere in that message."""
+    if figure.sort != "number" or figure.unit or is_specific(figure):
+        return None
+    stems = stems_of(text, figure)
+    for told in scope.own:
+        place = next(find_number(figure, told, ()), None)
+        if place is not None and any(stem in told.numeric for stem in stems):
+            return place
     return None
 
 
@@ -115,6 +132,8 @@ def unfounded(figure: Figure, scope: Scope) -> Finding:
     """Judge a figure that stands nowhere."""
     if figure.sort in ("word", "number") and not is_specific(figure) and figure.value < CERTAIN:
         return Finding(judged=False, says="a small number that no message states or counts", weight=0)
+    if scope.cited.evidence.partial and (figure.sort in _RECORDED or (figure.sort == "number" and not figure.unit)):
+        return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
     near = _other_unit(figure, scope.own)
     return Finding("figure-not-found", "it stands in no message and follows from none", nearest=near)
 

@@ -75,7 +75,7 @@ CAUSES = (
         "a limit of length",
     ),
     _cause(
-        r"\b(?:TURN\s+(?:had\s+)?(?:ended|finished|completed) (?:normally|by itself|successfully|on its own)|a normal (?:stop|end|ending))\b",
+        r"\b(?:TURN\s+(?:had\s+)?(?:ended|finished|completed) (?:normally|by itself|successfully|on its own)|ended with a normal (?:stop|end|ending))\b",
         "",
         r"finish (?:stop|tool-calls|end_turn|tool_use)",
         "a normal end",
@@ -88,12 +88,13 @@ _KNOWN = frozenset(["aborted", "provider-error", "cut-off", "unfinished", "tool-
 def judge_endings(text: str, clauses: Sequence[tuple[Clause, Scope]]) -> Iterator[Charge]:
     """Charge the sentences that state a cause of an end which none of the messages they are tied to bears out."""
     for clause, scope in clauses:
-        ended = [told for told in scope.own if _KNOWN & set(told.kinds)]
+        tied = scope.own if clause.own else [*scope.own, *scope.near]
+        ended = [told for told in tied if _KNOWN & set(told.kinds)]
         for cause in CAUSES if ended else ():
             match = cause.pattern.search(text, clause.start, clause.end)
             if match is None or _is_hedged(text, clause, match):
                 continue
-            if not any(_bears(cause, told) for told in scope.own):
+            if not any(_bears(cause, told) for told in ended):
                 yield Charge(match.start(), match.end(), _finding(cause, ended[0]))
                 break
 
@@ -102,7 +103,11 @@ def _is_hedged(text: str, clause: Clause, match: re.Match[str]) -> bool:
     """Whether the words that state a cause stand under a doubt, a negation, or one of several readings."""
     before = re.split(r"[.;:—]", text[clause.start : match.start()])[-1]
     behind = re.split(r"[.;:—,]", text[match.end() : clause.end])[0]
-    reading = re.search(r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b", text[clause.start : match.start()], re.IGNORECASE)
+    reading = re.search(
+        r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b",
+        text[clause.start : match.start()],
+        re.IGNORECASE,
+    )
     return bool(_HEDGE.search(before + match[0]) or reading or re.search(r"\?|\bor\b|\bmay\b|\bmight\b", behind))
 
 

@@ -16,9 +16,9 @@ from narrator.context import Context
 from narrator.draft import Draft, EvidenceMessage
 from narrator.excerpt import take_excerpt
 from narrator.findings import Finding, diagnose
-from narrator.outline import draw_outline, gap_between
+from narrator.outline import draw_outline, in_words
 from narrator.passages import passages_of
-from narrator.report import Known, Said
+from narrator.report import Known, Said, Statement
 from narrator.session import Session, ToolCall
 from narrator.verify.told import Stretch, Told
 
@@ -34,18 +34,20 @@ class Evidence:
         read: Callable[[int], Told | None],
         *,
         count: int | None,
-        names: Mapping[str, int] | None = None,
+        names: Callable[[], Mapping[str, int]] = dict,
         kept: Iterable[int] | None = None,
         shown: Iterable[int] | None = None,
         says: Callable[[], tuple[str, ...]] = tuple,
         target: int | None = None,
         scan: Callable[[int], Told | None] | None = None,
+        partial: bool = False,
+        settled: Iterable[Statement] = (),
     ) -> None:
         self._read = read
         self._told: dict[int, Told | None] = {}
         self.count = count
         """Messages in the session; None when the draft does not tell."""
-        self._names = dict(names or {})
+        self._names = names
         self._indices = None if kept is None else sorted(kept)
         self.shown = None if shown is None else frozenset(shown)
         """Messages the writer saw; None when the essay was not written from such a choice."""
@@ -53,16 +55,24 @@ class Evidence:
         self.target = target
         """The message the essay is about, where that is known."""
         self._scan = scan or read
+        self.partial = partial
+        """It lacks what the record states of its messages: a draft that kept nothing of it."""
+        self._settled = frozenset((one.sort, one.text, one.cites) for one in settled)
 
     def resolve(self, name: str) -> int | None:
         """Index that a citation's name (`12`, `msg_ab…`) stands for; None when it is no message of the session."""
-        return resolve(name, self._names, self.count if self.count is not None else 10**9)
+        names = {} if name.isdecimal() else self._names()
+        return resolve(name, names, self.count if self.count is not None else 10**9)
 
     def message(self, index: int) -> Told | None:
         """Message `index` as evidence; None when it is not in this evidence."""
         if index not in self._told:
             self._told[index] = self._read(index)
         return self._told[index]
+
+    def was_settled(self, statement: Statement) -> bool:
+        """Whether the same words, tied to the same messages, held when all of the session was at hand."""
+        return (statement.sort, statement.text, statement.cites) in self._settled
 
     @cached_property
     def session(self) -> Told:
@@ -86,13 +96,14 @@ class Evidence:
         )
 
 
-def evidence_of_session(session: Session) -> Evidence:
-    """The whole session, for an essay of which nobody knows what its writer saw."""
+def evidence_of_session(session: Session, target: int | None = None) -> Evidence:
+    """The whole session, for an essay of which nobody knows what its writer saw; `target` where it is known."""
     return Evidence(
         lambda index: _told(session, index),
         count=len(session),
-        names=session.positions,
+        names=lambda: session.positions,
         says=lambda: _says(session),
+        target=target,
         scan=lambda index: _text_of(session, index),
     )
 
@@ -102,7 +113,7 @@ def evidence_of_context(context: Context, session: Session, *, read: Iterable[in
     return Evidence(
         lambda index: _told(session, index),
         count=len(session),
-        names=session.positions,
+        names=lambda: session.positions,
         shown={*context.shown, *read},
         says=lambda: (session.about.title, *context.says),
         target=context.target.index,
@@ -120,7 +131,7 @@ def evidence_of_draft(draft: Draft, session: Session | None = None) -> Evidence:
         return Evidence(
             lambda index: _told(session, index),
             count=len(session),
-            names=session.positions,
+            names=lambda: session.positions,
             shown=shown,
             says=(lambda: says) if known is not None else (lambda: _says(session)),
             target=draft.target.index,
@@ -134,13 +145,17 @@ def evidence_of_draft(draft: Draft, session: Session | None = None) -> Evidence:
         shown=shown,
         says=lambda: says,
         target=draft.target.index,
+        partial=known is None,
+        settled=()
+        if draft.check is None
+        else (one for one in draft.check.statements if one.verdict in ("passed", "derived")),
     )
 
 
 def _says(session: Session) -> tuple[str, ...]:
     about = session.about
     named = (about.title, about.id, about.directory or "", about.version or "")
-    return (*named, *draw_outline(session).totals)
+    return (*named, *draw_outline(session).totals, f"a session of {len(session)} messages")
 
 
 def _told(session: Session, index: int) -> Told | None:
@@ -149,18 +164,19 @@ def _told(session: Session, index: int) -> Told | None:
         return None
     excerpt, message, findings = take_excerpt(session, index), session.message(index), diagnose(session, index)
     calls = [block for block in message.blocks if isinstance(block, ToolCall)]
-    times = [excerpt.created, excerpt.completed, *(time for call in calls for time in (call.started, call.ended))]
+    spans = [(excerpt.created, excerpt.completed), *((call.started, call.ended) for call in calls)]
     fault = [message.fault.name, message.fault.message] if message.fault is not None else []
     named = [excerpt.id, message.finish, message.model, message.agent, *fault, *(call.name for call in calls)]
     named += [str(item.value) for finding in findings for item in finding.evidence if isinstance(item.value, str)]
     labels = [passage.label for passage in excerpt.passages]
-    counted = [f"{passage.lines} lines" for passage in excerpt.passages if passage.lines] + [f"{len(calls)} calls, {len(calls) - 1} further calls"]
+    counted = [f"{passage.lines} lines" for passage in excerpt.passages if passage.lines] + [
+        f"{len(calls)} calls, {len(calls) - 1} further calls"
+    ]
     counted += [f"{words.count(chr(10)) + 1} lines" for words in (p.subject[1] for p in excerpt.passages) if words]
     if (tokens := message.tokens) is not None:
         cached = tokens.cache_read + tokens.cache_write
         counted.append(f"{tokens.input} new and {cached} cached tokens in, {tokens.output} out, {tokens.sent} in all")
-    before, behind = gap_between(session, -1, index, "before it"), gap_between(session, index, len(session), "after it")
-    place = f"{gap_between(session, -1, index + 1, 'with it')}; {before}; {behind}"
+    place = _place(session, index) if "compaction" in session.skims[index].kind else ""
     return Told(
         index,
         excerpt.role,
@@ -168,9 +184,15 @@ def _told(session: Session, index: int) -> Told | None:
         record=(excerpt.states(), *(finding.says for finding in findings), *labels, *counted, place),
         named=tuple(word for word in named if word),
         kinds=tuple(finding.kind for finding in findings),
-        times=tuple(time for time in times if time is not None),
+        times=tuple((begun, begun if ended is None else ended) for begun, ended in spans if begun is not None),
         by_user=excerpt.by_user,
     )
+
+
+def _place(session: Session, index: int) -> str:
+    """How many compactions there were up to a message of one."""
+    seen = session.skims.tally(0, index + 1).items()
+    return in_words({kind: count for kind, count in seen if kind.startswith("compaction")})
 
 
 def _text_of(session: Session, index: int) -> Told:
@@ -197,7 +219,7 @@ def _kept(message: EvidenceMessage | None, says: tuple[str, ...], findings: tupl
         record=(message.time or "", *says, *(finding.says for finding in own), *labels),
         named=(*values, *(label.partition(" ")[0] for label in labels)),
         kinds=tuple(finding.kind for finding in own),
-        times=tuple(begun),
+        times=tuple((time, time) for time in begun),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from narrator.report import Check, Report, Sort, Statement, Verdict, make_report
+from narrator.report import Check, Match, Report, Sort, Statement, Verdict, make_report
 from narrator.sanitize import one_line
+from narrator.verify.bearing import Bearing
 from narrator.verify.amounts import found_elsewhere, judge_figure, key_of, place_of, unfounded
 from narrator.verify.clauses import Cite, Clause, Quotation, find_cites, find_clauses, find_quotations
 from narrator.verify.endings import judge_endings
@@ -61,7 +62,16 @@ def verify_essay(markdown: str, evidence: Evidence) -> Report:
         judged += _judge_passage(passage, cited, around, known)
     judged = _search_far(judged, cited)
     judged += [charge for passage in passages for charge in _judge_claims(passage, cited, judged)]
-    return make_report(_statement(one, markdown) for one in judged)
+    judged = _judge_bearing(passages, cited, judged)
+    statements = (_statement(one, markdown) for one in judged)
+    return make_report(_as_settled(one) if evidence.was_settled(one) else one for one in statements)
+
+
+def _as_settled(statement: Statement) -> Statement:
+    """A statement as it was judged with more at hand."""
+    if statement.verdict in ("passed", "derived"):
+        return statement
+    return statement.model_copy(update={"verdict": "passed", "kind": None, "says": "", "nearest": None})
 
 
 def check_essay(markdown: str, evidence: Evidence) -> Check:
@@ -74,7 +84,7 @@ def check_essay(markdown: str, evidence: Evidence) -> Check:
 def _read(block: Block) -> Passage:
     cites = [] if block.kind == "fence" else find_cites(block)
     quotations = find_quotations(block, cites)
-    taken = [(one.start, one.end) for one in (*cites, *quotations)]
+    taken = [(one.start, one.end) for one in cites] + [(one.start, one.end) for one in quotations]
     figures = [] if block.kind == "fence" else find_figures(block.text, taken)
     clauses = [] if block.kind == "fence" else find_clauses(block.text, cites, quotations)
     return Passage(block, cites, quotations, figures, clauses)
@@ -154,6 +164,50 @@ def _holders(one: Judged, cited: Cited) -> list[Told]:
     """The messages a quotation may be from."""
     found = one.finding.found if one.finding is not None else None
     return [*one.scope.own, *(cited.told([found.index]) if found is not None else [])]
+
+
+def _judge_bearing(passages: Sequence[Passage], cited: Cited, judged: Sequence[Judged]) -> list[Judged]:
+    """Fail the citations whose claim is clearly about the message beside the one they name."""
+    doubted: dict[tuple[int, int], tuple[Told, str]] = {}
+    for passage in passages:
+        position = 0
+        own = [one for one in judged if one.passage is passage]
+        for cite in passage.cites:
+            if not cite.bracketed:
+                continue
+            claim = passage.block.text[position : cite.start]
+            indices = cited.of([cite])
+            borne = any(
+                position <= one.start < cite.end
+                and one.finding is not None
+                and (one.finding.kind is not None or (one.finding.weight and one.finding.found is not None))
+                for one in own
+                if one.sort != "citation"
+            )
+            position = cite.end
+            if len(indices) == 1 and len(cite.names) == 1 and not borne and (told := cited.told(indices)):
+                doubted[id(passage), cite.start] = (told[0], claim)
+    if not doubted:
+        return list(judged)
+    beside = {index: cited.told([index - 1, index + 1]) for index in {told.index for told, _ in doubted.values()}}
+    bearing = Bearing(
+        {told.index: told for told in [*cited.messages, *(one for near in beside.values() for one in near)]}.values()
+    )
+    settled = []
+    for one in judged:
+        doubt = (
+            doubted.get((id(one.passage), one.start)) if one.sort == "citation" and one.finding == Finding() else None
+        )
+        better = bearing.better(doubt[1], doubt[0], beside[doubt[0].index]) if doubt is not None else None
+        if better is not None:
+            says = f"what is said here is told by message {better.index}, beside the one that is cited"
+            one = one._replace(
+                finding=Finding(
+                    "wrong-message", says, nearest=Match(index=better.index, text=one_line(better.raw, 160))
+                )
+            )
+        settled.append(one)
+    return settled
 
 
 def _judge_citation(passage: Passage, cite: Cite, cited: Cited) -> Judged:

@@ -13,14 +13,63 @@ from narrator.verify.wording import fold
 
 SMALL = 100
 """Below it a number stands in most messages by chance, so what it counts has to stand beside it."""
-_NEAR = 60
-"""Characters between a small number and what it counts."""
+_BEHIND, _BEFORE = 30, 16
+"""Characters behind and before a small number in which what it counts must stand."""
 _TAIL = re.compile(r"[ _-]?((?:tokens? per second|[a-zµ°]+(?:/[a-z]+)?|%|×))(?![a-z])")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
-    ["the", "and", "that", "this", "with", "for", "from", "were", "was", "had", "has", "have", "not", "its", "his", "her", "their", "they", "them", "then", "than", "but", "only", "also", "more", "less", "over", "about", "into", "onto", "after", "before", "each", "every", "all", "both", "other", "another", "which", "who", "whom", "whose", "where", "when", "while", "of", "msg", "record", ]
+    [
+        "the",
+        "and",
+        "that",
+        "this",
+        "with",
+        "for",
+        "from",
+        "were",
+        "was",
+        "had",
+        "has",
+        "have",
+        "not",
+        "its",
+        "his",
+        "her",
+        "their",
+        "they",
+        "them",
+        "then",
+        "than",
+        "but",
+        "only",
+        "also",
+        "more",
+        "less",
+        "over",
+        "about",
+        "into",
+        "onto",
+        "after",
+        "before",
+        "each",
+        "every",
+        "all",
+        "both",
+        "other",
+        "another",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "where",
+        "when",
+        "while",
+        "of",
+        "msg",
+        "record",
+    ]
 )
 
 
@@ -52,16 +101,18 @@ def find_number(figure: Figure, told: Told, counted: Iterable[str]) -> Iterator[
             end = at + len(form)
             if _is_whole(text, at, end):
                 tail = _TAIL.match(text, end)
-                exact = _same_unit(figure.unit, tail[1] if tail is not None else "", stems, text[max(0, at - _NEAR) : end + _NEAR])
+                exact = (
+                    _same_unit(figure, tail[1] if tail is not None else "")
+                    if figure.unit
+                    else _counts(text, at, end, stems)
+                )
                 yield Place(told, at, tail.end() if tail is not None and exact and figure.unit else end, exact)
             at = text.find(form, at + 1)
 
 
-def _same_unit(unit: str, written: str, stems: tuple[str, ...], around: str) -> bool:
-    """Whether a number has the unit wanted; one without a unit, what it counts beside it."""
-    if unit:
-        return unit_of(written) == unit or written in FORMS.get(unit, ())
-    return any(stem in around for stem in stems)
+def _same_unit(figure: Figure, written: str) -> bool:
+    """Whether the word behind a number is the figure's unit."""
+    return unit_of(written) == figure.unit or written in FORMS.get(figure.unit, ())
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -80,9 +131,11 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 def _counts(text: str, start: int, end: int, stems: tuple[str, ...]) -> bool:
-    """Whether one of the words stands near the number."""
-    around = text[max(0, start - _NEAR) : end + _NEAR]
-    return any(stem in around for stem in stems)
+    """Whether one of the words stands right beside the number."""
+    behind, before = text[end : end + _BEHIND], text[max(0, start - _BEFORE) : start]
+    if re.match(r" ?[x×](?!\w)", behind):
+        return True  # `8x RTX PRO 6000` counts whatever they are called
+    return any(stem in behind or stem in before for stem in stems)
 
 
 def unit_at(place: Place) -> str:
@@ -150,7 +203,7 @@ def find_instant(figure: Figure, told: Told) -> Place | None:
                 return Place(told, at, end, exact=True)
             at = text.find(form, at + 1)
     clock = wanted.split(" ")[-1]
-    for time in told.times:
+    for time in (time for span in told.times for time in span):
         moment = datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
         if moment.startswith(wanted) or (figure.sort == "clock" and moment[11:].startswith(clock.zfill(5))):
             return Place(told, 0, 0, exact=True)
@@ -163,7 +216,7 @@ def _find_day(wanted: str, told: Told) -> Place | None:
     numbers = [int(number) for number in re.findall(r"\d+", wanted)]
     year = next((number for number in numbers if number > 31), None)
     day = next((number for number in numbers if number <= 31), 0)
-    days = {datetime.fromtimestamp(time / 1000, UTC).date() for time in told.times}
+    days = {datetime.fromtimestamp(time / 1000, UTC).date() for span in told.times for time in span}
     if any((one.month, one.day) == (month, day) and year in (None, one.year) for one in days):
         return Place(told, 0, 0, exact=True)
     for match in _DATE.finditer(told.numeric):
@@ -174,12 +227,13 @@ def _find_day(wanted: str, told: Told) -> Place | None:
 
 
 def quantities(told: Told, unit: str) -> list[float]:
-    """All figures of a message that have a unit of the same dimension, in that dimension's own measure."""
-    dimension = SCALE[unit][0]
+    """All figures of a message that have this unit, or one of the same dimension, in the dimension's own measure."""
+    dimension, _ = SCALE.get(unit, (unit, 1.0))
     found = []
     for match in _NUMBER.finditer(told.numeric):
         tail = _TAIL.match(told.numeric, match.end())
-        here = UNIT.get(tail[1], "") if tail is not None else ""
-        if here in SCALE and SCALE[here][0] == dimension:
-            found.append(float(match[0]) * SCALE[here][1])
+        here = unit_of(tail[1]) if tail is not None else ""
+        measures, scale = SCALE.get(here, (here, 1.0))
+        if measures == dimension and (here or not unit):
+            found.append(float(match[0]) * scale)
     return found

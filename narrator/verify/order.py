@@ -59,7 +59,7 @@ def _within(text: str, start: int, end: int, own: Sequence[Event]) -> tuple[Even
         return None
     left = [event for event in own if event.at < link.start()]
     right = [event for event in own if event.at >= link.end()]
-    head = not text[start : link.start()].strip(" \n\"“*_—-")
+    head = not text[start : link.start()].strip(' \n"“*_—-')
     comma = text.find(", ", link.end(), end)
     if head and comma >= 0:
         left, right = [event for event in right if event.at < comma][-1:], [e for e in right if e.at > comma][:1]
@@ -89,4 +89,4 @@ def _by_time(cited: Cited, link: tuple[Event, Event]) -> bool:
     one, two = cited.evidence.message(link[0].first), cited.evidence.message(link[1].last)
     if one is None or two is None or not one.times or not two.times:
         return False
-    return min(one.times) < max(two.times)
+    return one.times[0][0] < two.times[0][1]

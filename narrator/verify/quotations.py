@@ -113,6 +113,8 @@ def not_found(wanted: Wanted, scope: Scope, messages: Sequence[Told]) -> Finding
     near = _nearest(quote, scope.own) or _nearest(quote, messages)
     if wanted.is_term and (near is None or near[0] < 0.9):
         return Finding(judged=False, says="one or two words in quotation marks that no message holds", weight=0)
+    if wanted.is_name and scope.cited.evidence.partial:
+        return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
     if near is not None and near[0] >= ALTERED:
         return Finding("quote-altered", f"the recorded words differ: “{one_line(near[1].text, 160)}”", nearest=near[1])
     if wanted.is_name and re.search(r"\d|/|\.\w", quote):

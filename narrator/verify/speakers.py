@@ -24,8 +24,10 @@ _DID = (
     r"measured|changed|removed|deleted|created|wrote|opened|called|searched|fetched|downloaded|pushed|executed|invoked|"
     r"upgraded|replaced|chose|decided|offered|tried|found|looked|fixed|compared|inspected|verified|planned|computed"
 )
-_IRREGULAR = "did|went|took|made|gave|got|kept|held|put|set|saw|left|held|began|brought|sent|drew|spoke|thought|knew|meant|"\
+_IRREGULAR = (
+    "did|went|took|made|gave|got|kept|held|put|set|saw|left|held|began|brought|sent|drew|spoke|thought|knew|meant|"
     "came|let|wrote|had to|was|became|understood|chose|built|cut|paid|lost|won|met|rose|fell"
+)
 _ADVERB = r"(?:\s+(?:then|later|first|also|now|next|at once|simply|only|again|instead|had|has|have|itself|once|just|already|\w+ly)){0,3}"
 _WHO = r"(?P<who>user|person|human|operator|assistant|agent|model|harness|tool|server|shell|command|log)"
 _SAYING = re.compile(rf"\b[Tt]he\s+{_WHO}(?P<owner>['’]s)?{_ADVERB}\s+(?P<verb>{_SAID})\b")

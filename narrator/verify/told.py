@@ -34,7 +34,7 @@ class Told:
         record: tuple[str, ...] = (),
         named: tuple[str, ...] = (),
         kinds: tuple[str, ...] = (),
-        times: tuple[int, ...] = (),
+        times: tuple[tuple[int, int], ...] = (),
         by_user: bool = False,
     ) -> None:
         self.index = index
@@ -47,7 +47,7 @@ class Told:
         self.kinds = kinds
         """Kinds of its findings."""
         self.times = times
-        """When it and its calls began and ended, milliseconds since 1970."""
+        """When it began and ended, and when each of its calls did; milliseconds since 1970."""
         self.by_user = by_user
         """The user ran the command in it."""
 
