@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -19,6 +20,8 @@ OFFLINE_NOTE = (
     "written offline, without a model; to have a model write it, "
     "set OPENAI_API_KEY, or give --base-url for a local server"
 )
+REPAIRS = 1
+"""Rounds of repair unless `--repair` says otherwise."""
 
 
 class Page(NamedTuple):
@@ -50,6 +53,13 @@ def essay(
     budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 400 [24000].")] = None,
     before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
     after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
+    repair: Annotated[
+        int,
+        typer.Option("--repair", min=0, max=9, metavar="N", help="Rounds that send failing sentences back; 0: none."),
+    ] = REPAIRS,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 1 when something in the essay still fails its check.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and its tokens; send nothing.")] = False,
     drafts: Annotated[Path, typer.Option(help="Folder the draft is saved in.")] = Path("drafts"),
     no_save: Annotated[bool, typer.Option("--no-save", help="Save no draft.")] = False,
@@ -76,16 +86,19 @@ def essay(
         _print_prompt(prompt)
         return
     reference = _reference(settings, length=length, budget=budget, before=before, after=after)
+    reference = _with_repairs(reference, repair)
     path = None if no_save else _place(prompt.context, prompt, reference, drafts, force=force)
-    draft = _write(opened, prompt, settings, reference)
+    shelf = _Saver(path, force=force)
+    draft = _write(opened, prompt, settings, reference, repair, shelf.keep)
     try:
-        if path is not None:
-            _save(draft, path, force=force)
+        shelf.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
         _deliver(draft, opened, page, as_json=as_json)
     if settings is None:
         complain(OFFLINE_NOTE)
+    if strict and draft.check is not None and not draft.check.clean:
+        raise typer.Exit(1)
 
 
 def _check_output(output: Path, session: str, *, force: bool) -> None:
@@ -176,7 +189,21 @@ def _place(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Pat
     return path
 
 
-def _write(session: Session, prompt: Prompt, settings: Settings | None, reference: ModelRef | None) -> Draft:
+def _with_repairs(reference: ModelRef | None, rounds: int) -> ModelRef | None:
+    """The writer with how often it is asked to repair, where that is not the usual."""
+    if reference is None or rounds == REPAIRS:
+        return reference
+    return reference.model_copy(update={"settings": {**reference.settings, "repair": rounds}})
+
+
+def _write(
+    session: Session,
+    prompt: Prompt,
+    settings: Settings | None,
+    reference: ModelRef | None,
+    repairs: int,
+    keep: Callable[[Draft], None],
+) -> Draft:
     from narrator.cli.output import progress_line
     from narrator.pipeline import narrate
 
@@ -189,14 +216,37 @@ def _write(session: Session, prompt: Prompt, settings: Settings | None, referenc
 
     with progress_line(settings.model) as (progress, notice):
         writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice))
-        return narrate(session, prompt, writer, reference)
+        return narrate(session, prompt, writer, reference, repairs=repairs, keep=keep, notice=notice)
 
 
-def _save(draft: Draft, path: Path, *, force: bool) -> None:
-    from narrator.cli.output import complain
-    from narrator.draft import save_draft
+class _Saver:
+    """Saves a draft, before its repair and after it, in one place that no other run has taken meanwhile."""
 
-    complain(f"saved {save_draft(draft, path, replace=force)}")
+    def __init__(self, path: Path | None, *, force: bool) -> None:
+        """`path` None: nowhere; `force`: whatever stands there may be replaced."""
+        self._path = path
+        self._replace = force
+
+    def keep(self, draft: Draft) -> None:
+        """Save what is about to be repaired: it is paid for, and a repair can be interrupted."""
+        from narrator.cli.output import warn
+        from narrator.draft import save_draft
+        from narrator.errors import DraftError
+
+        if self._path is None:
+            return
+        try:
+            self._path, self._replace = save_draft(draft, self._path, replace=self._replace), True
+        except DraftError as error:
+            warn([f"{error}; it is tried again after the repair"])
+
+    def save(self, draft: Draft) -> None:
+        """Save the finished draft."""
+        from narrator.cli.output import complain
+        from narrator.draft import save_draft
+
+        if self._path is not None:
+            complain(f"saved {save_draft(draft, self._path, replace=self._replace)}")
 
 
 def _deliver(draft: Draft, session: Session, page: Page, *, as_json: bool) -> None:
