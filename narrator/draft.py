@@ -11,7 +11,6 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from narrator.context import SessionRef, TargetRef
 from narrator.errors import DraftError, ExistsError, reason
 from narrator.findings import Finding
 from narrator.record import Record
-from narrator.report import Check
+from narrator.report import Check, Repair
 from narrator.session import Role
 
 SCHEMA: Literal[1] = 1
@@ -56,16 +55,6 @@ class Usage(Record):
     reasoning: int = 0
 
 
-def sum_usage(counted: Sequence[Usage]) -> Usage:
-    """The tokens of several requests together."""
-    return Usage(
-        input=sum(usage.input for usage in counted),
-        output=sum(usage.output for usage in counted),
-        cached=sum(usage.cached for usage in counted),
-        reasoning=sum(usage.reasoning for usage in counted),
-    )
-
-
 class EvidenceMessage(Record):
     """One cited message as it is shown to a reader: redacted as sent, long ones as the model saw them."""
 
@@ -83,23 +72,6 @@ class Essay(Record):
     """As the writer gave it, an outer fence and private thoughts removed."""
     final: str
     """As it is published: after repair."""
-
-
-class Repair(Record):
-    """What a round of repair made of one failing sentence."""
-
-    round: int
-    """From 1."""
-    before: str
-    """The sentence as it stood, Markdown; "" where the whole round came to nothing."""
-    after: str
-    """What came back for it; "" where nothing did, or where it was to be left out."""
-    accepted: bool
-    """Whether the essay has it now."""
-    why: str
-    """Why it was taken, or why not: a phrase."""
-    how: Literal["corrected", "softened", "dropped"] | None = None
-    """What the writer said it did: `softened` claims less, `dropped` leaves the sentence out."""
 
 
 class Times(Record):

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from narrator.citations import cited_indices
 from narrator.context import Context
-from narrator.draft import Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times, sum_usage
+from narrator.draft import Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times, Usage
 from narrator.excerpt import take_excerpt
 from narrator.markdown import prose_of
 from narrator.prompt import Prompt
@@ -110,7 +110,7 @@ def _with_repair(draft: Draft, repaired: Repaired, session: Session, context: Co
     counted = [usage for usage in (draft.usage, *repaired.usage) if usage is not None]
     return draft.model_copy(
         update={
-            "usage": sum_usage(counted) if counted else None,
+            "usage": _sum(counted) if counted else None,
             "evidence": _evidence_of(repaired.essay, session, context),
             "essay": Essay(written=draft.essay.written, final=repaired.essay),
             "check": repaired.check,
@@ -118,6 +118,16 @@ def _with_repair(draft: Draft, repaired: Repaired, session: Session, context: Co
             "redacted": session.redacted(),
             "times": Times(started=draft.times.started, finished=finished),
         }
+    )
+
+
+def _sum(counted: Sequence[Usage]) -> Usage:
+    """The tokens of several requests together."""
+    return Usage(
+        input=sum(usage.input for usage in counted),
+        output=sum(usage.output for usage in counted),
+        cached=sum(usage.cached for usage in counted),
+        reasoning=sum(usage.reasoning for usage in counted),
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from narrator.draft import Repair, Usage
+from narrator.draft import Usage
 from narrator.errors import ModelError, UsageError
 from narrator.prompt import Prompt
 from narrator.repair.failing import Failing, find_failing
 from narrator.repair.judging import Proposal, propose, refuse, settle
 from narrator.repair.request import Tried, build_request, choose_failing, read_answer
 from narrator.reply import Reply
-from narrator.report import Check
+from narrator.report import Check, Repair
 from narrator.session import Session
 from narrator.verify import Evidence, check_essay, evidence_of_context, verify_essay
 
