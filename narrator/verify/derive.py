@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, permutations
 
 from narrator.verify.figures import SCALE, Figure
@@ -26,18 +26,30 @@ _COMMAND = re.compile(r"(?:^|&&|\|\||;|\n|command: ?)\s*([a-z][a-z0-9_.-]+)(?= )
 _RANGE = re.compile(r"\b[A-Za-z]{1,8}[-_ ]?(\d{1,4})\s*(?:to|through|[-–—]|…)\s*[A-Za-z]{0,8}[-_ ]?(\d{1,4})\b")
 _READ, _OFTEN = 20_000, 4
 _TOKENS = re.compile(r"tokens in (\d+)|out (\d+)|(\d+) read from cache|(\d+) written to cache")
-_HEDGE = re.compile(r"\b(?:about|roughly|around|nearly|almost|some|over|under|approximately|close to|circa|more than|less than)\s+\S{0,3}$|[~≈]\s*$", re.IGNORECASE)  # fmt: skip
+_HEDGE = re.compile(
+    r"\b(?:about|roughly|around|nearly|almost|some|over|under|approximately|close to|(?:more|less) than)\s+\S{0,3}$"
+    r"|[~≈]\s*$",
+    re.IGNORECASE,
+)
 _ALL_MOST_CITED = 12
 _ABOUT = 0.03
 """How far "about" may be off."""
 _ACTS = frozenset(
-    "messag step turn call comman attemp check poll launch run start reply answer reques round crash failur restar try "
-    "tries probe edit test readin questi prompt retry retrie respon action change copy copie read query lookup".split()
+    re.findall(
+        r"\S+",
+        """
+        messag step turn call comman attemp check poll launch run start reply answer reques round crash failur
+        restar try tries probe edit test readin questi prompt retry retrie respon action change copy copie read
+        query lookup
+        """,
+    )
 )
 """Stems of what one message each may be."""
 
 
-def derive(figure: Figure, text: str, scope: Scope, stated: Sequence[Figure], stems: Sequence[str]) -> str:
+def derive(
+    figure: Figure, text: str, scope: Scope, stated: Callable[[], Sequence[Figure]], stems: Sequence[str]
+) -> str:
     """From what a figure follows, in a sentence; "" when it follows from nothing.
 
     `stated`: figures of the same paragraph that hold; `stems`: beginnings of the words it counts.
@@ -47,7 +59,7 @@ def derive(figure: Figure, text: str, scope: Scope, stated: Sequence[Figure], st
         reasons = (
             _elapsed(figure, scope),
             _converted(figure, text, own),
-            _computed(figure, stated),
+            _computed(figure, stated()),
             _tokens(figure, own),
         )
         if any(reasons):
@@ -138,7 +150,7 @@ def _tokens(figure: Figure, own: Sequence[Told]) -> str:
     return ""
 
 
-def _counted(number: int, own: Sequence[Told], cited: Sequence[int], stems: Iterable[str]) -> Iterator[str]:
+def _counted(number: int, own: Sequence[Told], cited: Sequence[int], stems: Sequence[str]) -> Iterator[str]:
     """What there are so many of in the messages cited."""
     acts = any(stem in _ACTS for stem in stems)
     if acts and len(cited) == number > 1:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from narrator.verify.figures import FORMS, MONTH, SCALE, UNIT, WORDS, Figure, unit_of
+from narrator.verify.figures import FORMS, MONTH, SCALE, WORDS, Figure, unit_of
 from narrator.verify.told import Told
 from narrator.verify.wording import fold
 
@@ -20,56 +20,14 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
-    [
-        "the",
-        "and",
-        "that",
-        "this",
-        "with",
-        "for",
-        "from",
-        "were",
-        "was",
-        "had",
-        "has",
-        "have",
-        "not",
-        "its",
-        "his",
-        "her",
-        "their",
-        "they",
-        "them",
-        "then",
-        "than",
-        "but",
-        "only",
-        "also",
-        "more",
-        "less",
-        "over",
-        "about",
-        "into",
-        "onto",
-        "after",
-        "before",
-        "each",
-        "every",
-        "all",
-        "both",
-        "other",
-        "another",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "where",
-        "when",
-        "while",
-        "of",
-        "msg",
-        "record",
-    ]
+    re.findall(
+        r"\S+",
+        """
+        the and that this with for from were was had has have not its his her their they them then than but only
+        also more less over about into onto after before each every all both other another which who whom whose
+        where when while of msg record
+        """,
+    )
 )
 
 
@@ -156,11 +114,14 @@ def find_word(figure: Figure, told: Told, counted: Iterable[str]) -> Place | Non
     for place in find_number(figure, told, stems):
         if place.exact:
             return place
-    names = [word for word, value in WORDS.items() if value == figure.value]
-    for name in names:
-        for match in re.finditer(rf"(?<!\w){name}(?!\w)", told.numeric):
-            if _counts(told.numeric, match.start(), match.end(), stems):
-                return Place(told, match.start(), match.end(), exact=True)
+    text = told.numeric
+    for name in (word for word, value in WORDS.items() if value == figure.value):
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()) and _counts(text, at, end, stems):
+                return Place(told, at, end, exact=True)
+            at = text.find(name, end)
     return None
 
 

@@ -11,18 +11,20 @@ from narrator.verify.scope import Cited
 from narrator.verify.speakers import Charge
 
 _OURS = re.compile(
-    r"\bthe (?:session['’]s )?outline\b|\bthe (?:part|parts|portion|text|window|excerpt|excerpts|context|material)s? "
-    r"(?:that (?:is|was|were) )?(?:shown|given|provided|supplied)(?: to me| here)?\b"
-    r"|\bthe (?:excerpt|prompt)s?\b(?= (?:shows?|gives?|says?|lists?|does|do|is|ends|stops))|\brecord:? lines?\b|\bthe record line\b"
-    r"|\bnot (?:shown|listed) here\b|\bwhat (?:I|we) (?:was|were|am|are) (?:given|shown)\b|\baccording to the metadata\b"
-    r"|\bthe (?:provided|supplied|given) (?:context|outline|excerpt|window|transcript|evidence|material)\b|\bleft out for length\b"
-    r"|\bin my context window\b|\bI (?:was|am) (?:not )?(?:given|shown)\b|\bthe context window (?:shown|given)\b",
+    r"\bthe (?:session['’]s )?outline\b"
+    r"|\bthe (?:parts?|portions?|text|window|excerpts?|context|material) (?:that (?:is|was|were) )?"
+    r"(?:shown|given|provided|supplied)(?: to me| here)?\b"
+    r"|\bthe (?:excerpt|prompt)s?\b(?= (?:shows?|gives?|says?|lists?|does|do|is|ends|stops))"
+    r"|\b(?:the )?record:? lines?\b|\bnot (?:shown|listed) here\b|\baccording to the metadata\b"
+    r"|\bwhat (?:I|we) (?:was|were|am|are) (?:given|shown)\b|\bI (?:was|am) (?:not )?(?:given|shown)\b"
+    r"|\bthe (?:provided|supplied|given) (?:context|outline|excerpt|window|transcript|evidence|material)\b"
+    r"|\bleft out for length\b|\bin my context window\b",
     re.IGNORECASE,
 )
 _ACTOR = re.compile(
-    r"\b(?:the (?:user|assistant|agent|model|harness|server|build|command|script|process|tool|session|run)|it|they|he|she)\s+"
-    r"(?:\w+ly\s+|then\s+|had\s+|first\s+)?(?:\w{2,}ed|wrote|ran|said|told|began|went|sent|came|got|gave|found|took|built|chose|made|"
-    r"was|were|did|saw|left|put|set|read|held|kept|broke|fell|rose|lost|met)\b",
+    r"\b(?:the (?:user|assistant|agent|model|harness|server|build|command|script|process|tool|session|run)|"
+    r"it|they|he|she)\s+(?:\w+ly\s+|then\s+|had\s+|first\s+)?(?:\w{2,}ed|wrote|ran|said|told|began|went|sent|came|got|"
+    r"gave|found|took|built|chose|made|was|were|did|saw|left|put|set|read|held|kept|broke|fell|rose|lost|met)\b",
     re.IGNORECASE,
 )
 _CERTAIN_ACTOR = re.compile(r"\bthe (?:user|assistant|agent|harness)\s", re.IGNORECASE)
@@ -37,19 +39,16 @@ def judge_wording(text: str, cited: Cited) -> Iterator[Charge]:
             yield Charge(match.start(), match.end(), Finding("prompt-words", says))
 
 
-def judge_uncited(
-    text: str, clauses: Sequence[Clause], specific: Sequence[tuple[int, int]], *, cites: bool
-) -> Charge | None:
+def judge_uncited(text: str, clauses: Sequence[Clause], specific: Sequence[int], *, cites: bool) -> Iterator[Charge]:
     """Charge a paragraph that states events or figures and cites nothing.
 
-    `specific`: spans of its quotations and figures that were not cited before in the essay.
+    `specific`: where quotations and figures stand that were not cited before in the essay.
     """
     if cites or not clauses:
-        return None
+        return
     sentences = list(dict.fromkeys(clause.sentence for clause in clauses))
     told = [span for span in sentences if _ACTOR.search(text, *span) and _CERTAIN_ACTOR.search(text, *span)]
-    held = [span for span in sentences if any(span[0] <= start < span[1] for start, _ in specific)]
-    if len(told) >= 2 or (told and held) or (held and _ACTOR.search(text)):
+    held = [span for span in sentences if any(span[0] <= start < span[1] for start in specific)]
+    if len(told) > 1 or (held and _ACTOR.search(text)):
         says = "the paragraph states what happened and cites no message"
-        return Charge(sentences[0][0], sentences[-1][1], Finding("uncited", says))
-    return None
+        yield Charge(sentences[0][0], sentences[-1][1], Finding("uncited", says))

@@ -27,7 +27,9 @@ _EDGES = " \t\n.,;:!?-\"'()"
 def fold(text: str) -> str:
     """The text as it is compared: on one line, without what a quotation may change."""
     if "\\" in text:
-        text = _WRITTEN_BREAK.sub(" ", text)
+        text = _WRITTEN_BREAK.sub(" ", text).replace("\\", "")
+    if text.isascii():
+        return " ".join(text.replace("*", "").replace("`", "").lower().split())
     return " ".join(text.translate(_ALIKE).casefold().split())
 
 
