@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from markdown_it.common.utils import escapeHtml
@@ -13,6 +14,7 @@ from narrator.places import Lines, Place, find_spots
 
 _LEAVES = {"text", "text_special", "citation", "code_inline"}
 """Tokens that show something and hold no other."""
+_SIGN = '<sup class="sign" id="doubt-{0}"><a href="#note-{0}">†{0}</a></sup>'
 
 
 class Doubt(NamedTuple):
@@ -156,75 +158,80 @@ def _marked(children: Sequence[Token], doubts: Sequence[Doubt], ends: Mapping[in
         over = _over([span], doubts) if span is not None else []
         linked = child.type == "link_open" or (linked and child.type != "link_close")
         if over and span is not None:
-            yield from _mark_leaf(child, span, over)
             held += ends.get(id(child), [])
+            yield from _mark_leaf(child, span, over, [] if linked else held)
+            held = held if linked else []
         else:
             yield child
         if held and not linked:
-            yield _sign(held)
+            yield from _signs(held)
             held = []
 
 
-def _mark_leaf(child: Token, span: Place, over: Sequence[Doubt]) -> Iterator[Token]:
-    covered = [(max(one.start, span.start) - span.start, min(one.end, span.end) - span.start) for one in over]
-    if child.type not in {"text", "code_inline"} or span.end - span.start != len(child.content):
-        covered = [(0, len(child.content))]
-    if child.type == "code_inline":
-        html = f"<code>{_html(child.content, covered)}</code>"
-        yield Token("doubt", "", 0, content=child.content, meta={"html": html})
+def _mark_leaf(child: Token, span: Place, over: Sequence[Doubt], ending: Sequence[Doubt]) -> Iterator[Token]:
+    """Yield a piece with what is doubted in it marked, and a sign behind each doubt that ends in it."""
+    if child.type == "text" and span.end - span.start == len(child.content):
+        signs = [(min(one.end, span.end) - span.start, one) for one in ending]
+        for end, text, doubted in _segments(child.content, _covered(span, over)):
+            yield from _wrapped(Token("text", "", 0, content=text), doubted=doubted)
+            yield from _signs([one for at, one in signs if at == end])
         return
-    whole = child.type == "citation"
-    for text, doubted in [(child.content, True)] if whole else _segments(child.content, covered):
-        shown = child if whole else Token("text", "", 0, content=text)
-        if doubted:
-            yield Token("doubt_open", "span", 1, attrs={"class": "doubt"})
-            yield shown
-            yield Token("doubt_close", "span", -1)
-        else:
-            yield shown
+    if child.type == "code_inline":
+        exact = span.end - span.start == len(child.content)
+        html = _html(child.content, _covered(span, over) if exact else [(0, len(child.content))])
+        yield Token("doubt", "", 0, content=child.content, meta={"html": f"<code>{html}</code>"})
+    else:
+        yield from _wrapped(child, doubted=True)
+    yield from _signs(ending)
 
 
-def _segments(content: str, covered: Iterable[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
-    """Cut a text into what is covered and what is not."""
-    at = 0
-    for start, end in sorted(covered):
-        if start > at:
-            yield content[at:start], False
-        if end > max(start, at):
-            yield content[max(start, at) : end], True
-        at = max(at, end)
-    if at < len(content):
-        yield content[at:], False
+def _covered(span: Place, over: Iterable[Doubt]) -> list[tuple[int, int]]:
+    """What doubts cover of a span, counted from its start."""
+    return [(max(one.start, span.start) - span.start, min(one.end, span.end) - span.start) for one in over]
 
 
-def _html(content: str, covered: Iterable[tuple[int, int]]) -> str:
+def _wrapped(token: Token, *, doubted: bool) -> Iterator[Token]:
+    if doubted:
+        yield Token("doubt_open", "span", 1, attrs={"class": "doubt"})
+    yield token
+    if doubted:
+        yield Token("doubt_close", "span", -1)
+
+
+def _segments(content: str, covered: Sequence[tuple[int, int]]) -> Iterator[tuple[int, str, bool]]:
+    """Cut a text where something begins or ends: end, text, and whether it is covered."""
+    cuts = sorted({0, len(content), *(at for pair in covered for at in pair)})
+    for start, end in pairwise(cuts):
+        yield end, content[start:end], any(first <= start and end <= last for first, last in covered)
+
+
+def _html(content: str, covered: Sequence[tuple[int, int]]) -> str:
     return "".join(
         f'<span class="doubt">{escapeHtml(text)}</span>' if doubted else escapeHtml(text)
-        for text, doubted in _segments(content, covered)
+        for _, text, doubted in _segments(content, covered)
     )
 
 
-def _sign(doubts: Iterable[Doubt]) -> Token:
-    """The signs of some doubts, each a link to its note."""
+def _signs(doubts: Sequence[Doubt]) -> Iterator[Token]:
+    """Yield the signs of some doubts, each a link to its note, as one piece."""
     numbers = sorted({one.number for one in doubts})
-    html = "".join(
-        f'<sup class="sign" id="doubt-{number}"><a href="#note-{number}">†{number}</a></sup>' for number in numbers
-    )
-    return Token("doubt", "", 0, meta={"html": html, "numbers": numbers})
+    if numbers:
+        html = "".join(_SIGN.format(number) for number in numbers)
+        yield Token("doubt", "", 0, meta={"html": html, "numbers": numbers})
 
 
 def _mark_block(token: Token, doubts: Sequence[Doubt], ending: Sequence[Doubt]) -> None:
     """Mark doubts in a block of code, with their signs at its end."""
     covered = [
-        (at + max(one.start, place.start) - place.start, at + min(one.end, place.end) - place.start)
+        (at + first, at + last)
         for at, place in token.meta["stretches"]
-        for one in _over([place], doubts)
+        for first, last in _covered(place, _over([place], doubts))
     ]
     if covered:
-        sign = _sign(ending)
         content = token.content.removesuffix("\n")
+        signs = "".join(sign.meta["html"] for sign in _signs(ending))
         token.type = "doubt"
         token.meta = {
-            "html": f"<pre><code>{_html(content, covered)}{sign.meta['html']}\n</code></pre>\n",
-            "numbers": sign.meta["numbers"],
+            "html": f"<pre><code>{_html(content, covered)}{signs}\n</code></pre>\n",
+            "numbers": sorted({one.number for one in ending}),
         }

@@ -115,8 +115,10 @@ def with_signs(markdown: str, notes: Sequence[Note]) -> tuple[str, set[int]]:
     text = plain(markdown)
     places = dict(_ends(text, [note for note in notes if note.end > note.start]))
     for number, (at, alone) in sorted(places.items(), key=lambda item: (-item[1][0], -item[0])):
-        sign = f"\n\n[^check-{number}]\n" if alone else f"[^check-{number}]"
-        text = f"{text[:at]}{sign}{text[at:]}"
+        rest = text[at:]
+        own_line = "\n" if rest.strip() and not rest.startswith("\n\n") else ""
+        sign = f"\n\n[^check-{number}]{own_line}" if alone else f"[^check-{number}]"
+        text = f"{text[:at]}{sign}{rest}"
     return text, set(places)
 
 
@@ -203,11 +205,11 @@ def notes_markdown(draft: Draft, notes: Sequence[Note], signed: set[int]) -> Ite
 def _told(note: Note) -> str:
     words = f"**{note.kind}** “{literal(note.text)}”: {literal(note.says)}."
     if note.nearest is not None:
-        words += f" Nearest true text, in message {note.nearest.index}: “{literal(note.nearest.text)}”."
+        words += f" Nearest true text, in message {note.nearest.index}: “{literal(note.nearest.text)}”"
     return words
 
 
 def _taken(one: Taken) -> str:
     if one.how == "softened":
-        return f"softened after the check: “{literal(one.before)}” became “{literal(one.after)}”."
-    return f"left out after the check: “{literal(one.before)}”."
+        return f"softened after the check: “{literal(one.before)}” became “{literal(one.after)}”"
+    return f"left out after the check: “{literal(one.before)}”"

@@ -68,7 +68,7 @@ def repair_essay(
         if all(one.how is None for one in changes):
             notice(f"the answer of repair round {number} could not be used; the essay stays as it was")
         usage = (*done.usage, reply.usage) if reply.usage is not None else done.usage
-        tried = {one.before: Tried(one.after, one.why) for one in changes if not one.accepted and one.after}
+        tried |= {one.before: Tried(one.after, one.why) for one in changes if not one.accepted and one.after}
         done = Repaired(text, check_essay(text, evidence), (*done.changes, *changes), usage)
     return done
 
