@@ -18,6 +18,7 @@ MOST_NOTES = 200
 """Failures that get a note of their own."""
 _LINE = 200
 """Characters to which a statement's text is cut (`verify`)."""
+_MARKS = "\"'“”‘’«»„`"
 _QUOTED, _NEAREST = 160, 300
 """Characters of the words that failed and of the nearest true text in a note."""
 
@@ -29,10 +30,11 @@ class Note(NamedTuple):
     """From 1, in the order of the essay."""
     kind: str
     text: str
-    """The words that failed, on one line."""
+    """The words that failed, on one line, in quotation marks."""
     says: str
+    """A sentence with its full stop."""
     nearest: Match | None
-    """The nearest true text, on one line and not long."""
+    """The nearest true text, on one line, not long, in quotation marks; "" where `says` has it."""
     start: int
     """Half-open span in the essay as it is shown (`sanitize.plain`)."""
     end: int
@@ -79,15 +81,23 @@ def _note(number: int, failure: Failure, essay: str) -> Note:
     start, end = failure.span
     # A draft can be edited by hand: what does not stand at its place any more is told of, and marked nowhere.
     placed = 0 <= start < end <= len(essay) and one_line(essay[start:end], _LINE) == failure.text
-    near = failure.nearest
+    says, near = one_line(failure.says), None
+    if failure.nearest is not None:
+        text = one_line(failure.nearest.text, _NEAREST)
+        near = Match(index=failure.nearest.index, text="" if text in says else quote(text))
     return Note(
         number,
         failure.kind,
-        one_line(failure.text, _QUOTED),
-        one_line(failure.says),
-        Match(index=near.index, text=one_line(near.text, _NEAREST)) if near is not None else None,
+        quote(one_line(failure.text, _QUOTED)),
+        f"{says}." if says[-1:].isalnum() else says,
+        near,
         *(shown_span(essay, start, end) if placed else (0, 0)),
     )
+
+
+def quote(text: str) -> str:
+    """`text` in quotation marks, unless it has some."""
+    return text if text[:1] in _MARKS and text[-1:] in _MARKS else f"“{text}”"
 
 
 def shown_span(essay: str, start: int, end: int) -> tuple[int, int]:
@@ -101,7 +111,7 @@ def find_taken(repairs: Iterable[Repair]) -> list[Taken]:
     """What the writer took back."""
     names = {"dropped": "left out", "softened": "softened"}
     return [
-        Taken(names[one.how], one_line(one.before, _NEAREST), one_line(one.after, _NEAREST))
+        Taken(names[one.how], quote(one_line(one.before, _NEAREST)), quote(one_line(one.after, _NEAREST)))
         for one in repairs
         if one.accepted and one.how in names
     ]
@@ -203,13 +213,14 @@ def notes_markdown(draft: Draft, notes: Sequence[Note], signed: set[int]) -> Ite
 
 
 def _told(note: Note) -> str:
-    words = f"**{note.kind}** “{literal(note.text)}”: {literal(note.says)}."
+    words = f"**{note.kind}** {literal(note.text)}: {literal(note.says)}"
     if note.nearest is not None:
-        words += f" Nearest true text, in message {note.nearest.index}: “{literal(note.nearest.text)}”"
+        told = f": {literal(note.nearest.text)}" if note.nearest.text else "."
+        words += f" Nearest true text, in message {note.nearest.index}{told}"
     return words
 
 
 def _taken(one: Taken) -> str:
     if one.how == "softened":
-        return f"softened after the check: “{literal(one.before)}” became “{literal(one.after)}”"
-    return f"left out after the check: “{literal(one.before)}”"
+        return f"softened after the check: {literal(one.before)} became {literal(one.after)}"
+    return f"left out after the check: {literal(one.before)}"
