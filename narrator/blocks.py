@@ -175,7 +175,7 @@ def _find_opening(source: Source) -> int | None:
             return found.end() if _closes(head[: found.end()], b"]" if _BARE.match(head) else b"]}") else None
         if length >= min(_HEAD, source.size) or not _OBJECT.match(head):
             return None
-        length *= 8
+        length = min(8 * length, _HEAD)
 
 
 def _closes(head: bytes, tail: bytes) -> bool:

@@ -75,7 +75,6 @@ def narrate(
 
     Raises:
         ModelError: the writer gave no usable essay.
-        StyleError: a template of the repair is missing or wrong.
     """
     clock = now or (lambda: datetime.now(UTC))
     started = clock()

@@ -167,7 +167,7 @@ def test_an_option_as_the_first_word_is_no_command_misspelt(session: str) -> Non
 # ---- help, version, lists ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["essay", "show", "render", "styles", "themes", "formats"])
+@pytest.mark.parametrize("command", ["essay", "show", "targets", "render", "styles", "themes", "formats"])
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_every_command_has_help_with_one_example(command: str, option: str) -> None:
     ran = run(command, option)

@@ -40,6 +40,7 @@ LAYERS = (
     *(
         "formats",
         "findings",
+        "targets",
         "passages",
         "gist",
         "excerpt",

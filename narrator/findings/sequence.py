@@ -77,13 +77,8 @@ def gap(message: Message, session: Session) -> Finding | None:
     command that runs for an hour is inside its message and no gap, also when the user types meanwhile.
     """
     skims = session.skims
-    idle = _idle(skims, message.index)
-    if idle is None or idle <= GAP_MS:
-        return None
-    half = GAP_AROUND // 2
-    around = range(max(0, message.index - half), min(len(session) - 1, message.index + half + 1))
-    steps = [step for index in around if (step := _idle(skims, index)) is not None]
-    if idle <= GAP_FACTOR * median(steps):
+    idle = gap_after(skims, message.index)
+    if idle is None:
         return None
     last, following = skims[_last_to_end(skims, message.index)], skims[message.index + 1]
     says = f"Nothing is recorded for {span(idle)} after this message, until message {following.index}."
@@ -93,6 +88,17 @@ def gap(message: Message, session: Session) -> Finding | None:
         Evidence(index=following.index, field=session.native("created"), value=following.created),
     )
     return Finding(index=message.index, kind="gap", says=says, evidence=evidence)
+
+
+def gap_after(skims: Skims, index: int) -> int | None:
+    """Milliseconds of the gap after message `index`; None when there is none."""
+    idle = _idle(skims, index)
+    if idle is None or idle <= GAP_MS:
+        return None
+    half = GAP_AROUND // 2
+    around = range(max(0, index - half), min(len(skims) - 1, index + half + 1))
+    steps = [step for place in around if (step := _idle(skims, place)) is not None]
+    return idle if idle > GAP_FACTOR * median(steps) else None
 
 
 def _end(skims: Skims, index: int) -> int:

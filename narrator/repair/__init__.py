@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from narrator.draft import Usage
-from narrator.errors import ModelError, UsageError
+from narrator.errors import NarratorError
 from narrator.prompt import Prompt
 from narrator.repair.failing import Failing, find_failing
 from narrator.repair.judging import Proposal, propose, refuse, settle
@@ -41,23 +41,20 @@ def repair_essay(
 ) -> Repaired:
     """Send the sentences in which `check` found something back to the writer, in at most `rounds` rounds.
 
-    `prompt` is the one the essay was written from. Whatever goes wrong on the way (the endpoint fails, an answer
-    cannot be used) is said to `notice` and changes nothing: the essay stays as it was before the round.
-
-    Raises:
-        StyleError: a template of the request is missing or wrong.
+    `prompt` is the one the essay was written from. Whatever goes wrong on the way (the endpoint fails, an answer or a
+    template cannot be used) is said to `notice` and changes nothing: the essay stays as it was before the round.
     """
     done = Repaired(essay, check)
     shown: set[int] = set()
     tried: dict[str, Tried] = {}
     for number in range(1, rounds + 1):
-        chosen = choose_failing(find_failing(done.essay, done.check))
+        chosen = choose_failing(find_failing(done.essay, done.check), tried)
         if not chosen:
             break
-        request, read = build_request(prompt, session, chosen, tried)
         try:
+            request, read = build_request(prompt, session, chosen, tried)
             reply = ask(request)
-        except (ModelError, UsageError) as error:
+        except NarratorError as error:
             notice(f"the essay stays as it was before repair round {number}: {error}")
             lost = Repair(round=number, before="", after="", accepted=False, why=f"no answer: {error}")
             return done._replace(changes=(*done.changes, lost))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from narrator.context import Context
@@ -81,9 +81,10 @@ class Item(Record):
     refused: str
 
 
-def choose_failing(found: Sequence[Failing]) -> list[Failing]:
-    """The sentences of one round: the first ones that are not too long."""
-    return [one for one in found if len(one.text) <= _SENTENCE][:MOST_SENTENCES]
+def choose_failing(found: Sequence[Failing], tried: Container[str]) -> list[Failing]:
+    """The sentences of one round, in order: those not tried before come first where there are too many."""
+    short = [one for one in found if len(one.text) <= _SENTENCE]
+    return sorted(sorted(short, key=lambda one: one.text in tried)[:MOST_SENTENCES], key=lambda one: one.start)
 
 
 def build_request(
