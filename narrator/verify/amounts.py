@@ -114,7 +114,9 @@ def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
     stems = stems_of(text, figure)
     for told in scope.own:
         place = next(find_number(figure, told, ()), None)
-        if place is not None and any(stem in told.numeric for stem in stems):
+        if place is None:
+            continue
+        if not figure.value or (place.end <= len(told.folded) and any(stem in told.folded for stem in stems)):
             return place
     return None
 

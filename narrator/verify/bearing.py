@@ -30,6 +30,8 @@ _SHARED = 3
 _SHORT = 0.5
 """A message counts as at least so long, against the average: a word of a short one is no better than another."""
 _SATURATION, _LENGTH = 1.2, 0.75
+_NEXT = 2
+"""How far a citation may be off the message that is its sentence's subject and still be a slip."""
 _SHOWN = 160
 _READ = 20_000
 """Characters of a message that are read for its words."""
@@ -123,9 +125,17 @@ def doubt_citations(
     better: dict[int, Told] = {}
     for one, claim in doubts:
         index = one.scope.indices[0]
-        if (found := bearing.better(claim, told[index], beside[index])) is not None:
+        if (named := _subject(claim)) is not None and 0 < abs(named - index) <= _NEXT:
+            better.update((id(one), found) for found in cited.told([named]))
+        elif (found := bearing.better(claim, told[index], beside[index])) is not None:
             better[id(one)] = found
     return [_doubted(one, better[id(one)]) if id(one) in better else one for own in judged for one in own]
+
+
+def _subject(claim: str) -> int | None:
+    """The message that a claim's last sentence begins with: `Message 12 is …`."""
+    found = re.search(r"(?:^|[.!?] )\W*(?:[Mm]essage|[Mm]sg) (\d+)[^.]*$", claim)
+    return int(found[1]) if found is not None else None
 
 
 def _unproven(passage: Passage, own: Sequence[Judged], claims: Sequence[Judged]) -> Iterator[tuple[Judged, str]]:

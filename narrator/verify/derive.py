@@ -77,7 +77,7 @@ def _agrees(value: float, figure: Figure, scale: float = 1.0) -> bool:
 
 def _elapsed(figure: Figure, scope: Scope) -> str:
     """The time between two recorded times of the messages cited."""
-    if figure.unit not in SCALE or SCALE[figure.unit][0] != "time":
+    if not figure.value or figure.unit not in SCALE or SCALE[figure.unit][0] != "time":
         return ""
     scale = SCALE[figure.unit][1]
     told = sorted({one.index: one for one in [*scope.timed, *scope.near[:6]]}.items())
@@ -160,7 +160,7 @@ def _counted(number: int, own: Sequence[Told], cited: Sequence[int], stems: Sequ
     names = [stem for stem in stems if len(stem) > 2]
     for told in own[:_ALL_MOST_CITED]:
         for what, count in _counts(told, names):
-            if count == number:
+            if count == number > 0:
                 yield f"{what} in message {told.index}"
 
 

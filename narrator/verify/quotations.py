@@ -80,10 +80,12 @@ def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -
     """
     if not wanted.parts:
         return Finding(weight=0)
-    if (held := _in_any(wanted, scope.own, after)) is not None:
+    if (held := _in_any(wanted, scope.bracketed, after)) is not None:
         return held
     loose = wanted.fenced or wanted.is_name or not scope.strict or " ".join(wanted.parts) in known
-    if (near := _in_any(wanted, scope.near, after) or _in_any(wanted, scope.cited.messages, after)) is not None:
+    if (
+        near := _in_any(wanted, [*scope.own, *scope.near], after) or _in_any(wanted, scope.cited.messages, after)
+    ) is not None:
         return near._replace(weight=0) if loose else _elsewhere(near)
     return _ours(wanted, [*scope.own, *scope.near]) or _beside(wanted, scope, after, loose=loose)
 
