@@ -98,9 +98,9 @@ def narrate(
         return draft
     if keep is not None:
         keep(draft)
-    repaired = repair_essay(
-        reply.text, check, session, prompt, writer.write, rounds=repairs, notice=notice or (lambda _line: None)
-    )
+    known = prompt.model_copy(update={"context": context})
+    say = notice or (lambda _line: None)
+    repaired = repair_essay(reply.text, check, session, known, writer.write, rounds=repairs, notice=say)
     return _with_repair(draft, repaired, session, context, _iso(clock()))
 
 

@@ -10,11 +10,11 @@ from narrator.errors import NarratorError
 from narrator.prompt import Prompt
 from narrator.repair.failing import Failing, find_failing
 from narrator.repair.judging import Proposal, propose, refuse, settle
-from narrator.repair.request import Tried, build_request, choose_failing, read_answer
+from narrator.repair.request import Given, Tried, build_request, choose_failing, read_answer
 from narrator.reply import Reply
-from narrator.report import Check, Repair
+from narrator.report import Check, Repair, Report
 from narrator.session import Session
-from narrator.verify import Evidence, check_essay, evidence_of_context, verify_essay
+from narrator.verify import Evidence, evidence_of_context, verify_essay
 
 __all__ = ["Repaired", "repair_essay"]
 
@@ -45,7 +45,7 @@ def repair_essay(
     template cannot be used) is said to `notice` and changes nothing: the essay stays as it was before the round.
     """
     done = Repaired(essay, check)
-    shown: set[int] = set()
+    shown = set(prompt.context.shown)
     tried: dict[str, Tried] = {}
     for number in range(1, rounds + 1):
         chosen = choose_failing(find_failing(done.essay, done.check), tried)
@@ -58,16 +58,27 @@ def repair_essay(
             notice(f"the essay stays as it was before repair round {number}: {error}")
             lost = Repair(round=number, before="", after="", accepted=False, why=f"no answer: {error}")
             return done._replace(changes=(*done.changes, lost))
-        shown |= set(read)
-        evidence = evidence_of_context(prompt.context, session, read=shown)
-        text, judged = _take(done.essay, evidence, chosen, reply.text)
-        changes = tuple(one.recorded(number) for one in judged)
-        if all(one.how is None for one in changes):
+        given = read_answer(reply.text, len(chosen))
+        if not given:
             notice(f"the answer of repair round {number} could not be used; the essay stays as it was")
-        usage = (*done.usage, reply.usage) if reply.usage is not None else done.usage
+        fresh = set(read) - shown
+        shown |= fresh
+        evidence = evidence_of_context(prompt.context, session, read=shown)
+        # What the writer was shown only now may bear out what it had said before.
+        report = verify_essay(done.essay, evidence) if fresh and given else done.check
+        taken = _take(done.essay, report, evidence, [(one, given.get(at)) for at, one in enumerate(chosen, 1)])
+        changes = tuple(one.recorded(number) for one in taken.judged)
         tried |= {one.before: Tried(one.after, one.why) for one in changes if not one.accepted and one.after}
-        done = Repaired(text, check_essay(text, evidence), (*done.changes, *changes), usage)
+        usage = (*done.usage, reply.usage) if reply.usage is not None else done.usage
+        done = Repaired(taken.essay, _kept(taken.report, evidence), (*done.changes, *changes), usage)
     return done
+
+
+def _kept(report: Report, evidence: Evidence) -> Check:
+    """The report as a draft keeps it (`verify.check_essay`), without checking again."""
+    cited = {index for statement in report.statements for index in statement.cites}
+    facts = {name: value for name, value in dict(report).items() if name != "known"}
+    return Check(**facts, known=evidence.known(cited))
 
 
 class _Judged(NamedTuple):
@@ -91,16 +102,22 @@ class _Judged(NamedTuple):
         )
 
 
-def _take(essay: str, evidence: Evidence, chosen: Sequence[Failing], answer: str) -> tuple[str, list[_Judged]]:
+class _Taken(NamedTuple):
+    """What a round made of the essay."""
+
+    essay: str
+    report: Report
+    judged: list[_Judged]
+
+
+def _take(essay: str, report: Report, evidence: Evidence, answered: Sequence[tuple[Failing, Given | None]]) -> _Taken:
     """The essay with those corrections with which it fails less, and what became of each."""
-    report = verify_essay(essay, evidence)
-    given = read_answer(answer, len(chosen))
     judged: list[_Judged] = []
-    for number, one in enumerate(chosen, 1):
-        proposal = propose(one, given[number]) if number in given else None
+    for one, given in answered:
+        proposal = propose(one, given) if given is not None else None
         refused = "no answer for it" if proposal is None else refuse(proposal, essay, report)
         judged.append(_Judged(one, proposal, refused or ""))
-    open_ = [one.proposal for one in judged if one.proposal is not None and not one.why]
-    text, verdicts = settle(essay, report, open_, evidence)
+    trial, verdicts = settle(essay, report, [one.proposal for one in judged if one.proposal and not one.why], evidence)
     settled = iter(verdicts)
-    return text, [each if each.why else each._replace(**next(settled)._asdict()) for each in judged]
+    final = [each if each.why else each._replace(**next(settled)._asdict()) for each in judged]
+    return _Taken(trial.essay, trial.report, final)

@@ -145,7 +145,7 @@ class Verdict(NamedTuple):
     why: str
 
 
-class _Trial(NamedTuple):
+class Trial(NamedTuple):
     """The essay with some proposals in it."""
 
     essay: str
@@ -159,31 +159,36 @@ class _Trial(NamedTuple):
         return self.report.counts.failed - sum(failed for failed, _ in self.within.values())
 
 
-def settle(essay: str, report: Report, proposals: Sequence[Proposal], evidence: Evidence) -> tuple[str, list[Verdict]]:
-    """The essay with the proposals that each make it fail less, and a verdict on every one.
+def settle(
+    essay: str, report: Report, proposals: Sequence[Proposal], evidence: Evidence
+) -> tuple[Trial, list[Verdict]]:
+    """The essay with those proposals that each make it fail less, and a verdict on every one.
 
     All are tried at once, so that the essay is checked twice and not once for each; where one of them does harm
     elsewhere, one after the other.
     """
+    untouched = Trial(essay, report, {})
     if not proposals:
-        return essay, []
+        return untouched, []
     before = {one.one: _tally(report, one.one.start, one.one.end) for one in proposals}
     first = _try(essay, proposals, evidence)
     verdicts = {one.one: _compare(one, first.within[one.one], before[one.one]) for one in proposals}
     good = [one for one in proposals if verdicts[one.one].accepted]
+    if not good:
+        return untouched, [verdicts[one.one] for one in proposals]
     trial = first if len(good) == len(proposals) else _try(essay, good, evidence)
     if not _harmless(trial, report, before):
-        trial, taken = _try(essay, [], evidence), list[Proposal]()
+        trial, taken = untouched, list[Proposal]()
         for one in good:
             further = _try(essay, [*taken, one], evidence)
             if _harmless(further, report, before) and further.report.counts.failed < trial.report.counts.failed:
                 trial, taken = further, [*taken, one]
             else:
                 verdicts[one.one] = Verdict(accepted=False, why="with it another sentence fails")
-    return trial.essay, [verdicts[one.one] for one in proposals]
+    return trial, [verdicts[one.one] for one in proposals]
 
 
-def _try(essay: str, proposals: Sequence[Proposal], evidence: Evidence) -> _Trial:
+def _try(essay: str, proposals: Sequence[Proposal], evidence: Evidence) -> Trial:
     """Put proposals into the essay, from the last to the first, and check it."""
     text, places = essay, dict[Failing, tuple[int, int]]()
     for one in sorted(proposals, key=lambda proposal: -proposal.one.start):
@@ -194,7 +199,7 @@ def _try(essay: str, proposals: Sequence[Proposal], evidence: Evidence) -> _Tria
         length = len(one.text) if one.given.how != "dropped" else 0
         places[one.one], text = (one.one.start, one.one.start + length), changed
     report = verify_essay(text, evidence)
-    return _Trial(text, report, {one: _tally(report, start, end) for one, (start, end) in places.items()})
+    return Trial(text, report, {one: _tally(report, start, end) for one, (start, end) in places.items()})
 
 
 def _tally(report: Report, start: int, end: int) -> tuple[int, int]:
@@ -214,7 +219,7 @@ def _compare(one: Proposal, after: tuple[int, int], before: tuple[int, int]) -> 
     return Verdict(accepted=True, why=told)
 
 
-def _harmless(trial: _Trial, report: Report, before: dict[Failing, tuple[int, int]]) -> bool:
+def _harmless(trial: Trial, report: Report, before: dict[Failing, tuple[int, int]]) -> bool:
     """Whether what was not touched fails no more than it did."""
     touched = sum(before[one][0] for one in trial.within)
     return trial.outside <= report.counts.failed - touched
