@@ -229,9 +229,10 @@ def _mark_block(token: Token, doubts: Sequence[Doubt], ending: Sequence[Doubt]) 
     ]
     if covered:
         content = token.content.removesuffix("\n")
+        end = token.content[len(content) :]
         signs = "".join(sign.meta["html"] for sign in _signs(ending))
         token.type = "doubt"
         token.meta = {
-            "html": f"<pre><code>{_html(content, covered)}{signs}\n</code></pre>\n",
+            "html": f"<pre><code>{_html(content, covered)}{signs}{end}</code></pre>\n",
             "numbers": sorted({one.number for one in ending}),
         }

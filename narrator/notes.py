@@ -19,6 +19,9 @@ MOST_NOTES = 200
 _LINE = 200
 """Characters to which a statement's text is cut (`verify`)."""
 _MARKS = "\"'“”‘’«»„`"
+_LINKING = re.compile(r"\(|\[(?!msg\b|\^check-)")
+"""What makes a link of brackets that stand before it."""
+_SPACE = re.compile(r"\s")
 _QUOTED, _NEAREST = 160, 300
 """Characters of the words that failed and of the nearest true text in a note."""
 
@@ -186,15 +189,15 @@ def _reached(place: tuple[int, int] | None, note: Note) -> bool:
 
 
 def _sign_place(end: _End, pieces: Pieces, note: Note, text: str) -> int | None:
-    """Behind the failing words, their marks included, and not where a bracket would make a link of the sign."""
+    """Behind the failing words, their marks included; None where a bracket behind it would make a link of the sign."""
     last, behind = pieces.place(end.end - 1), pieces.place(end.behind - 1)
     if last is None or behind is None:
         return None
     at = behind + 1 if end.whole or note.end > last else note.end
-    if at <= last and text[at] in "([:":
-        found = re.compile(r"\s").search(text, at, last + 1)
+    if at <= last and _LINKING.match(text, at):
+        found = _SPACE.search(text, at, last + 1)
         at = found.start() if found is not None else behind + 1
-    return at
+    return None if _LINKING.match(text, at) or text[at - 1] == "\\" else at
 
 
 def notes_markdown(draft: Draft, notes: Sequence[Note], signed: set[int]) -> Iterator[str]:
