@@ -327,7 +327,8 @@ def test_the_same_draft_gives_the_same_bytes() -> None:
         pytest.param("```\n43\n```", "43", "```\n43\n```\n\n[^check-1]", id="behind code that ends the essay"),
         pytest.param("    43", "43", "    43", id="not in indented code"),
         pytest.param("a `43`(b)", "43", "a `43`(b)", id="not between code and a bracket"),
-        pytest.param("a 43\\ b", "43\\", "a 43\\ b", id="not behind a backslash"),
+        pytest.param("a 43\\ b", "43\\", "a 43\\ [^check-1]b", id="behind a backslash and what it stands before"),
+        pytest.param("a 43\\", "43\\", "a 43\\", id="not right behind a backslash"),
     ],
 )
 def test_a_sign_stands_where_markdown_stays_what_it_is(essay: str, words: str, expected: str) -> None:

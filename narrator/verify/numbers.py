@@ -16,6 +16,8 @@ SMALL = 100
 _BEHIND, _BEFORE = 30, 16
 """Characters behind and before a small number in which what it counts must stand."""
 _TAIL = re.compile(r"[ _-]?((?:tokens? per second|[a-zµ°]+(?:/[a-z]+)?|%|×))(?![a-z])")
+_EXIT_OF = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?(?: of| was| is)?\s*$", re.IGNORECASE)
+_EXIT = re.compile(r"\bexit(?:ed|s)?\W{0,3}(?:with )?(?:code|codes|status)?\W{0,3}(\d{1,3})(?!\d)")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
@@ -83,6 +85,10 @@ def _is_whole(text: str, start: int, end: int) -> bool:
         return False
     if before == ":" and start > 1 and text[start - 2].isdigit():
         return False  # of a time of day; a number of a date is told by what stands round it
+    if before == "-" and start > 1 and text[start - 2].isalpha():
+        return False  # of a name
+    if text.endswith(("msg ", "message "), max(0, start - 9), start):
+        return False  # the number of a message
     if before == "-" and re.search(r"\d{4}-(?:\d\d-)?$", text[max(0, start - 8) : start]):
         return False
     return not (text[end : end + 1].isdigit() or re.match(r"[.:]\d|-\d\d-\d\d(?!\d)", text[end : end + 7]))
@@ -90,7 +96,8 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 def _counts(text: str, start: int, end: int, stems: tuple[str, ...]) -> bool:
     """Whether one of the words stands right beside the number."""
-    behind, before = text[end : end + _BEHIND], text[max(0, start - _BEFORE) : start]
+    behind = re.split(r"[,;.()\ufffc]", text[end : end + _BEHIND])[0]
+    before = re.split(r"[,;.()\ufffc]", text[max(0, start - _BEFORE) : start])[-1]
     if re.match(r" ?[x×](?!\w)", behind):
         return True  # `8x RTX PRO 6000` counts whatever they are called
     return any(stem in behind or stem in before for stem in stems)
@@ -134,6 +141,25 @@ def stems_of(text: str, figure: Figure) -> list[str]:
     return [word.removesuffix("s")[:6] if len(word) > 4 else word.removesuffix("s") for word in words]
 
 
+def counts_something(text: str, figure: Figure) -> bool:
+    """Whether a noun may follow the number; of `depth 10` and of `from 30 to 60` it counts nothing."""
+    behind = re.match(r"\s+([^\W\d]+)", text[figure.end : figure.end + 24])
+    return behind is not None and len(behind[1]) > 2 and behind[1].lower() not in _STOP
+
+
+def is_exit(text: str, figure: Figure) -> bool:
+    """Whether the number is an exit code, of which the record has one a command."""
+    return _EXIT_OF.search(text[max(0, figure.start - 24) : figure.start]) is not None
+
+
+def find_exit(figure: Figure, told: Told) -> Place | None:
+    """Where a message tells of this exit code."""
+    for match in _EXIT.finditer(told.numeric):
+        if float(match[1]) == figure.value:
+            return Place(told, match.start(1), match.end(1), exact=True)
+    return None
+
+
 def find_text(figure: Figure, told: Told) -> Place | None:
     """Where a name, path or version stands, at the borders of words."""
     wanted = fold(figure.text).rstrip("/.,:")
@@ -152,9 +178,9 @@ def find_text(figure: Figure, told: Told) -> Place | None:
 
 def find_instant(figure: Figure, told: Told) -> Place | None:
     """Where a date, a time of day, or both stand: in the text, or among the times that are recorded."""
-    wanted = fold(figure.text).replace("utc", "").replace("t", " ").replace("z", "").strip()
     if figure.sort == "day":
-        return _find_day(wanted, told)
+        return _find_day(fold(figure.text), told)
+    wanted = fold(figure.text).replace("utc", "").replace("t", " ").replace("z", "").strip()
     text = told.numeric
     for form in (wanted, wanted.replace(" ", "t")):
         at = text.find(form)
