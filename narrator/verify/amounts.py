@@ -102,8 +102,20 @@ def judge_figure(
         return Finding(found=_match(place), weight=0)
     if reason:
         return Finding(says=f"derived: {reason}", derived=True, weight=0)
-    again = key_of(figure, text) in known and not (closed and _COUNTED.intersection(stems_of(text, figure)))
-    return Finding(weight=0, again=True) if again else _away(figure, text, scope)
+    return _known(figure, text, scope, known, closed=closed)
+
+
+def _known(figure: Figure, text: str, scope: Scope, known: set[str], *, closed: bool) -> Finding | None:
+    """Judge a figure that neither stands near nor follows: by what the essay said before, then by what else it cites.
+
+    `closed`: a small number whose clause has a citation of its own.
+    """
+    partial = scope.cited.evidence.partial
+    if closed and scope.own and not partial and _COUNTED.intersection(stems_of(text, figure)[:1]):
+        return Finding("figure-not-found", "no message cited has so many")
+    if key_of(figure, text) in known:
+        return Finding(weight=0, again=True)
+    return _away(figure, text, scope)
 
 
 def _away(figure: Figure, text: str, scope: Scope) -> Finding | None:
