@@ -92,7 +92,7 @@ def _note(number: int, failure: Failure, essay: str) -> Note:
         number,
         failure.kind,
         quote(one_line(failure.text, _QUOTED)),
-        f"{says}." if says[-1:].isalnum() else says,
+        says if says.rstrip(_MARKS)[-1:] in {".", "!", "?", "…"} else f"{says}.",
         near,
         *(shown_span(essay, start, end) if placed else (0, 0)),
     )

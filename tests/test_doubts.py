@@ -438,7 +438,20 @@ def test_a_note_does_not_say_the_same_words_twice() -> None:
     html = render_html(checked(ESSAY, near), ARTICLE)
     assert html.count("42 GB") == 1
     text = render_markdown(checked(ESSAY, near), evidence=False)
-    assert "the record has “42 GB” Nearest true text, in message 3.\n" in text
+    assert "the record has “42 GB”. Nearest true text, in message 3.\n" in text
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        pytest.param("it stands nowhere", "it stands nowhere.", id="no stop"),
+        pytest.param("it differs: “Stop.”", "it differs: “Stop.”", id="a stop before the marks"),
+        pytest.param("", ".", id="nothing said"),
+    ],
+)
+def test_a_note_ends_with_one_full_stop(says: str, told: str) -> None:
+    (note,) = find_notes(checked(ESSAY, failed(ESSAY, "43 GB", says=says)))
+    assert note.says == told
 
 
 def test_what_the_writer_took_back_is_told() -> None:

@@ -55,7 +55,7 @@ def essay(
     after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
     repair: Annotated[
         int,
-        typer.Option("--repair", min=0, max=9, metavar="N", help="Rounds that send failing sentences back; 0: none."),
+        typer.Option("--repair", min=0, metavar="N", help="Rounds that send failing sentences back; 0: none."),
     ] = REPAIRS,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 1 when something in the essay still fails its check.")
