@@ -65,7 +65,6 @@ def test_nothing_recorded_is_in_it(tmp_path: Path) -> None:
     assert b"acme/large" in data
     assert SECRET_WORDS.encode() not in data
     assert b"Fix the flaky test" not in data
-    assert b"ls" not in data.replace(b"calls", b"")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from narrator.context import Context
     from narrator.draft import Draft, ModelRef
+    from narrator.lookup import Bounds
     from narrator.model import Settings
     from narrator.prompt import Prompt
     from narrator.session import Session
@@ -53,6 +54,9 @@ def essay(
     budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 400 [24000].")] = None,
     before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
     after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
+    lookups: Annotated[
+        int, typer.Option(min=0, max=4, help="Rounds in which the model may look things up in the session; 0: none.")
+    ] = 3,
     repair: Annotated[
         int,
         typer.Option("--repair", min=0, metavar="N", help="Rounds that send failing sentences back; 0: none."),
@@ -72,6 +76,8 @@ def essay(
     Example: narrate --msg 144 examples/glm5-144.json -o essay.html
     """
     from narrator.cli.output import complain
+    from narrator.cli.saving import Saver
+    from narrator.lookup import Bounds
     from narrator.model import settings_from
 
     page = choose_page(output, format_, theme)
@@ -81,17 +87,18 @@ def essay(
     if page.path and not dry_run:
         _check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
-    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after)
+    bounds = None if settings is None else Bounds(rounds=lookups)
+    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after, lookups=bounds)
     if dry_run:
         _print_prompt(prompt)
         return
-    reference = _reference(settings, length=length, budget=budget, before=before, after=after)
+    reference = _reference(settings, lookups, length=length, budget=budget, before=before, after=after)
     reference = _with_repairs(reference, repair)
     path = None if no_save else _place(prompt.context, prompt, reference, drafts, force=force)
-    shelf = _Saver(path, force=force)
-    draft = _write(opened, prompt, settings, reference, repair, shelf.keep)
+    saver = Saver(path, force=force)
+    draft = _write(opened, prompt, settings, reference, bounds, Repairs(repair, saver.keep))
     try:
-        shelf.save(draft)
+        saver.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
         _deliver(draft, opened, page, as_json=as_json)
@@ -139,7 +146,15 @@ def open_with_notices(path: str, *, redact: bool) -> Session:
 
 
 def prepare(
-    session: Session, msg: str, *, style: str, length: int | None, budget: int | None, before: int, after: int
+    session: Session,
+    msg: str,
+    *,
+    style: str,
+    length: int | None,
+    budget: int | None,
+    before: int,
+    after: int,
+    lookups: Bounds | None = None,
 ) -> Prompt:
     """The prompt for one message, with a warning for each thing that was stepped over on the way."""
     from narrator.cli.output import warn
@@ -154,24 +169,32 @@ def prepare(
     warn(context.notices)
     if omitted := context.centre.omitted:
         warn([f"message {target} is long: {omitted:,} characters of it left out; --budget shows more"])
-    return build_prompt(context, loaded, length=length)
+    return build_prompt(context, loaded, length=length, lookups=lookups)
 
 
 def _print_prompt(prompt: Prompt) -> None:
-    from narrator.cli.output import complain
+    import json
 
-    for message in prompt.messages:
-        typer.echo(f"<!-- {message.role} -->\n\n{message.content}")
+    from narrator.cli.output import complain
+    from narrator.model.tools import TOOLS
+
+    for message in prompt.wire(lookups=True):
+        typer.echo(f"<!-- {message['role']} -->\n\n{message['content']}")
+    if prompt.lookups:
+        typer.echo(f"<!-- tools -->\n\n{json.dumps(TOOLS, indent=1)}\n")
     complain(f"dry run: about {prompt.tokens:,} tokens in the prompt, price unknown; nothing was sent")
 
 
-def _reference(settings: Settings | None, **asked: int | None) -> ModelRef | None:
+def _reference(settings: Settings | None, lookups: int, **asked: int | None) -> ModelRef | None:
     """What identifies the writer in a draft: name, address and whatever was set; None for the offline writer."""
     from narrator.draft import ModelRef
+    from narrator.lookup import Bounds
 
     if settings is None:
         return None
     chosen = {name: value for name, value in asked.items() if value}
+    if lookups != Bounds().rounds:
+        chosen["lookups"] = lookups
     if settings.max_output_tokens:
         chosen["max_output_tokens"] = settings.max_output_tokens
     return ModelRef(name=settings.model, base_url=settings.address if settings.base_url else None, settings=chosen)
@@ -189,6 +212,14 @@ def _place(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Pat
     return path
 
 
+class Repairs(NamedTuple):
+    """How often failing sentences are sent back."""
+
+    rounds: int
+    keep: Callable[[Draft], None]
+    """Saves the essay before."""
+
+
 def _with_repairs(reference: ModelRef | None, rounds: int) -> ModelRef | None:
     """The writer with how often it is asked to repair, where that is not the usual."""
     if reference is None or rounds == REPAIRS:
@@ -201,13 +232,13 @@ def _write(
     prompt: Prompt,
     settings: Settings | None,
     reference: ModelRef | None,
-    repairs: int,
-    keep: Callable[[Draft], None],
+    bounds: Bounds | None,
+    repairs: Repairs,
 ) -> Draft:
     from narrator.cli.output import progress_line
     from narrator.pipeline import narrate
 
-    if settings is None:
+    if settings is None or bounds is None:
         from narrator.offline import OfflineWriter
 
         return narrate(session, prompt, OfflineWriter(), reference)
@@ -215,38 +246,8 @@ def _write(
     from narrator.pipeline import ModelWriter
 
     with progress_line(settings.model) as (progress, notice):
-        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice))
-        return narrate(session, prompt, writer, reference, repairs=repairs, keep=keep, notice=notice)
-
-
-class _Saver:
-    """Saves a draft, before its repair and after it, in one place that no other run has taken meanwhile."""
-
-    def __init__(self, path: Path | None, *, force: bool) -> None:
-        """`path` None: nowhere; `force`: whatever stands there may be replaced."""
-        self._path = path
-        self._replace = force
-
-    def keep(self, draft: Draft) -> None:
-        """Save what is about to be repaired: it is paid for, and a repair can be interrupted."""
-        from narrator.cli.output import warn
-        from narrator.draft import save_draft
-        from narrator.errors import DraftError
-
-        if self._path is None:
-            return
-        try:
-            self._path, self._replace = save_draft(draft, self._path, replace=self._replace), True
-        except DraftError as error:
-            warn([f"{error}; it is tried again after the repair"])
-
-    def save(self, draft: Draft) -> None:
-        """Save the finished draft."""
-        from narrator.cli.output import complain
-        from narrator.draft import save_draft
-
-        if self._path is not None:
-            complain(f"saved {save_draft(draft, self._path, replace=self._replace)}")
+        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice), session, bounds)
+        return narrate(session, prompt, writer, reference, repairs=repairs.rounds, keep=repairs.keep, notice=notice)
 
 
 def _deliver(draft: Draft, session: Session, page: Page, *, as_json: bool) -> None:
