@@ -211,6 +211,17 @@ def test_a_heading_can_be_corrected_and_not_left_out() -> None:
     )
 
 
+def test_a_sentence_over_two_quoted_lines_comes_back_as_one_line() -> None:
+    markdown = "> A 22\n> b.\n"
+    report = charged(markdown, "22")
+    (one,) = find_failing(markdown, report)
+    for answer in ("A 33\n> b.", "A 33 b."):
+        proposal = propose(one, Given("corrected", answer))
+        assert refuse(proposal, markdown, report) is None
+        assert proposal.applied(markdown) == "> A 33 b.\n"
+    assert refuse(propose(one, Given("corrected", "A 22\n> b.")), markdown, report) == "given back unchanged"
+
+
 def test_a_cell_cannot_become_two() -> None:
     markdown = "| a | b |\n|---|---|\n| 11 | 22 |"
     report = charged(markdown, "11")

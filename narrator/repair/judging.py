@@ -21,6 +21,7 @@ _GROWTH, _ROOM = 1.6, 120
 _KEPT, _KEPT_OF_CLAIM = 0.5, 0.25
 """Share of a sentence's other words that a correction keeps; the lower one where what failed is the claim itself."""
 _FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n]*\n(.*?)\n?\s*\1\s*\Z", re.DOTALL)
+_QUOTE_MARK = re.compile(r"\n[ \t]*(?:>[ \t]*)+")
 
 
 class Proposal(NamedTuple):
@@ -43,8 +44,13 @@ def propose(one: Failing, given: Given) -> Proposal:
         wrapped = _FENCE.match(text)
         text = wrapped[2] if wrapped is not None else text
     else:
-        text = " ".join(text.split())
+        text = _flat(text)
     return Proposal(one, given, text)
+
+
+def _flat(text: str) -> str:
+    """A sentence on one line; the marks of a quoted paragraph that stood before its further lines are not its own."""
+    return " ".join(_QUOTE_MARK.sub(" ", text).split())
 
 
 def refuse(proposal: Proposal, markdown: str, report: Report) -> str | None:
@@ -64,7 +70,7 @@ def _reasons(proposal: Proposal, markdown: str, report: Report) -> Iterator[str]
     if not text:
         yield "an empty sentence, not said to be left out"
         return
-    if text == one.text:
+    if text in (one.text, _flat(one.text)):
         yield "given back unchanged"
     if not keeps_shape(markdown, replace(markdown, one, text), fewer=False):
         yield "it would change the shape of the page"
