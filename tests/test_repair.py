@@ -85,6 +85,7 @@ def test_a_failure_that_stands_in_no_block_is_no_sentence() -> None:
         pytest.param("- a\n- b 22\n- c\n", "22", "- a\n- c\n", id="a whole item"),
         pytest.param("A.\n\nB 22.", "22", "A.\n\n", id="the last paragraph"),
         pytest.param("# T 22\n\nA.", "22", None, id="not a heading"),
+        pytest.param("<b>A 22.</b>\n\nB.", "22", None, id="not from what nobody can tell the edges of"),
         pytest.param("| a |\n|---|\n| 22 |", "22", None, id="not a cell"),
         pytest.param("```\n22\n```", "22", None, id="not a block of code"),
     ],

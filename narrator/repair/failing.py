@@ -85,8 +85,6 @@ def _sentences(block: Block, markdown: str) -> Iterator[tuple[int, int]]:
     floor = 0
     for first, last in find_sentences(block.text, cites, find_quotations(block, cites)):
         held = block.text[first:last]
-        if not held.strip():
-            continue
         start, end = block.span(first + len(held) - len(held.lstrip()), first + len(held.rstrip()))
         while start > floor and markdown[start - 1] in _MARKS:
             start -= 1
@@ -116,9 +114,7 @@ def take_out(markdown: str, one: Failing) -> str | None:
             return None
         rest = after.partition("\n")[2]
         return before[:line] + (rest.lstrip("\n") if one.kind == "paragraph" else rest)
-    if before.endswith((" ", "\n")) or not before:
-        after = after[1:] if after[:1] in (" ", "\n") else after
-    return before + after
+    return before + (after[1:] if after[:1] in (" ", "\n") else after)
 
 
 def keeps_shape(markdown: str, changed: str, *, fewer: bool) -> bool:

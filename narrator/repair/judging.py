@@ -69,7 +69,6 @@ def _reasons(proposal: Proposal, markdown: str, report: Report) -> Iterator[str]
         return
     if not text:
         yield "an empty sentence, not said to be left out"
-        return
     if text in (one.text, _flat(one.text)):
         yield "given back unchanged"
     if not keeps_shape(markdown, replace(markdown, one, text), fewer=False):
