@@ -29,7 +29,9 @@ BLOCK = 1 << 17
 _HEAD = 1 << 22
 """Bytes at most before the first message: what a session says of itself may hold a diff."""
 _KEPT = 32
-"""Blocks that are kept decoded."""
+"""Blocks that are kept decoded;"""
+_LARGE = 1 << 20
+"""of those with more bytes than these, which one message fills, the last alone."""
 _OPENING = re.compile(rb'(?:"messages"\s*:\s*|\A\s*)\[\s*(?=\{\s*"info")')
 _BARE, _OBJECT = re.compile(rb"\s*\["), re.compile(rb"\s*\{")
 _BETWEEN = re.compile(rb"[\s,]*")
@@ -72,7 +74,8 @@ class Blocks:
     def __init__(self, source: Source, layout: Layout) -> None:
         self._source = source
         self.layout = layout
-        self._block = lru_cache(maxsize=_KEPT)(self._decode)
+        self._small = lru_cache(maxsize=_KEPT)(self._decode)
+        self._large = lru_cache(maxsize=1)(self._decode)
 
     def __len__(self) -> int:
         return self.layout.firsts[-1]
@@ -120,6 +123,10 @@ class Blocks:
             before = end
         digest.update(self._source.read(before, self._source.size - before))
         return digest.hexdigest()
+
+    def _block(self, number: int) -> list[Raw]:
+        large = self.layout.ends[number] - self.layout.starts[number] > _LARGE
+        return self._large(number) if large else self._small(number)
 
     def _text(self, number: int) -> bytes | bytearray:
         start, end = self.layout.starts[number], self.layout.ends[number]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
@@ -16,6 +17,8 @@ PassageKind: TypeAlias = Literal[
     "text", "synthetic", "reasoning", "input", "output", "error", "file", "mark", "left-out"
 ]
 
+_LINE = re.compile(r"\S[^\n]*")
+"""What a line that is not blank has from its first sign on."""
 _NAME = 60
 """Characters of a recorded name in a label."""
 _SUBJECTS = ("command", "filePath", "path", "pattern", "url", "query", "description")
@@ -100,7 +103,7 @@ def _call_passages(call: ToolCall, session: Session) -> Iterator[Passage]:
         yield Passage(kind="mark", label=label, text="", at="")
     elif call.output is not None:
         label, at = f"{name} {_outcome(call)}", session.native("output", call)
-        lines = sum(map(bool, map(str.strip, call.output.split("\n"))))
+        lines = sum(1 for _ in _LINE.finditer(call.output))
         yield Passage(kind="output", label=label, text=call.output, at=at, tool=call.name, exit=call.exit, lines=lines)
     elif call.error is None and fate == "ran":
         yield Passage(kind="mark", label=f"{name} output, none recorded", text="", at="")
