@@ -7,7 +7,7 @@ that difference (`render`) works on parsed Markdown and calls `find_citations` o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 _ITEM = r"(?:msg_[A-Za-z0-9]+…?|\d{1,9})"
@@ -52,7 +52,7 @@ def _targets(inner: str) -> Iterator[str]:
                 yield last
 
 
-def resolve(target: str, positions: dict[str, int], count: int) -> int | None:
+def resolve(target: str, positions: Mapping[str, int], count: int) -> int | None:
     """Index that a citation's target names in a session of `count` messages; None when it names nothing.
 
     A native id is exact or a unique prefix (a trailing `…` is allowed).

@@ -103,6 +103,18 @@ class Context(Record):
         """The target's excerpt."""
         return next(excerpt for excerpt in self.window if excerpt.index == self.target.index)
 
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Messages of which the writer sees something, ascending."""
+        return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices)))
+
+    @property
+    def says(self) -> tuple[str, ...]:
+        """What the writer is told of the session and of the target's place in it, in the product's words."""
+        marks = [*self.gaps.values(), self.rest, *(entry.gap for entry in self.outline.entries), self.outline.gap]
+        place = f"before it: {in_words(self.earlier)}; after it: {in_words(self.later)}"
+        return (*self.outline.totals, *self.timing, place, *(mark for mark in marks if mark))
+
     def of(self, index: int) -> tuple[Finding, ...]:
         """The findings of one message of the window."""
         return tuple(finding for finding in self.findings if finding.index == index)

@@ -20,6 +20,7 @@ from narrator.context import SessionRef, TargetRef
 from narrator.errors import DraftError, ExistsError, reason
 from narrator.findings import Finding
 from narrator.record import Record
+from narrator.report import Check
 from narrator.session import Role
 
 SCHEMA: Literal[1] = 1
@@ -95,7 +96,7 @@ class Draft(Record):
     findings: tuple[Finding, ...] = ()
     evidence: tuple[EvidenceMessage, ...] = ()
     essay: Essay
-    check: dict[str, Any] | None = None
+    check: Check | None = None
     repair: tuple[dict[str, Any], ...] = ()
     redacted: dict[str, int] = Field(default_factory=dict)
     """Kind of secret → how many different ones were masked in what was read."""
@@ -203,24 +204,34 @@ def load_draft(path: Path) -> Draft:
         DraftError: no such file, not a draft, or written by a version whose shape this one does not know.
     """
     try:
-        data = json.loads(path.read_bytes())
+        return read_draft(path.read_bytes(), str(path))
     except OSError as error:
         raise DraftError(f"{path}: {reason(error)}") from error
+
+
+def read_draft(text: str | bytes, name: str) -> Draft:
+    """The draft in a text; `name` says in an error where it is from.
+
+    Raises:
+        DraftError: not a draft, or written by a version whose shape this one does not know.
+    """
+    try:
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DraftError(
-            f"{path}: not a draft: it is not JSON; drafts are written by `narrate --msg N SESSION`"
+            f"{name}: not a draft: it is not JSON; drafts are written by `narrate --msg N SESSION`"
         ) from error
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema is None:
-        raise DraftError(f"{path}: not a draft: no `schema` key; drafts are written by `narrate --msg N SESSION`")
+        raise DraftError(f"{name}: not a draft: no `schema` key; drafts are written by `narrate --msg N SESSION`")
     if schema != SCHEMA:
-        raise DraftError(f"{path}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA}")
+        raise DraftError(f"{name}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA}")
     try:
         return Draft.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])
-        raise DraftError(f"{path}: not a valid draft: {where}: {first['msg']}") from error
+        raise DraftError(f"{name}: not a valid draft: {where}: {first['msg']}") from error
 
 
 def write_whole(path: Path, text: str, *, replace: bool = True) -> None:

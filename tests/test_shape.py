@@ -24,6 +24,7 @@ LAYERS = (
     *(
         "errors",
         "record",
+        "report",
         "source",
         "mending",
         "document",
@@ -50,7 +51,7 @@ LAYERS = (
         "citations",
         "draft",
     ),
-    *("reply", "model", "markdown", "offline", "typeset", "render", "pipeline", "cli", "__main__"),
+    *("reply", "model", "markdown", "verify", "offline", "typeset", "render", "pipeline", "cli", "__main__"),
 )
 """From the ground up; a package is one entry. Each imports only from those before it, and within itself."""
 LONGEST_MODULE, LONGEST_BODY = 300, 40

@@ -1,0 +1,165 @@
+"""Figures judged: found in what is cited, derived from it, found elsewhere, contradicted, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from narrator.report import Match
+from narrator.verify.derive import derive
+from narrator.verify.figures import SCALE, Figure
+from narrator.verify.numbers import (
+    SMALL,
+    Place,
+    find_instant,
+    find_number,
+    find_text,
+    find_word,
+    has_unit,
+    stems_of,
+    unit_at,
+)
+from narrator.verify.quotations import Finding
+from narrator.verify.scope import Scope
+from narrator.verify.told import Told
+from narrator.verify.wording import original
+
+CERTAIN = 4
+"""From this number on a count that nothing bears out is held against the essay; two and three are said of anything."""
+_SHOWN = 60
+_RECORDED = ("span", "instant", "clock", "day", "word")
+"""Sorts of figures that the record states of a message beside its text."""
+
+
+def is_specific(figure: Figure) -> bool:
+    """Whether it tells one message from another: not a small number, not a name."""
+    if figure.sort == "number":
+        return bool(figure.unit or figure.digits or figure.value >= SMALL)
+    return figure.sort not in ("word", "name")
+
+
+def place_of(figure: Figure, text: str, messages: Iterable[Told]) -> Place | None:
+    """Where in some messages a figure stands, with its unit or with what it counts where that is needed."""
+    stems = stems_of(text, figure)
+    bare: Place | None = None
+    for told in messages:
+        match figure.sort:
+            case "number":
+                for place in find_number(figure, told, stems):
+                    if place.exact:
+                        return place
+                    if bare is None and _is_enough(figure, place):
+                        bare = place
+            case "span":
+                if (found := find_text(figure, told)) is not None:
+                    return found
+            case "word":
+                if (found := find_word(figure, told, stems)) is not None:
+                    return found
+            case "instant" | "clock" | "day":
+                if (found := find_instant(figure, told)) is not None:
+                    return found
+            case _:
+                if (found := find_text(figure, told)) is not None:
+                    return found
+    return bare
+
+
+def _is_enough(figure: Figure, place: Place) -> bool:
+    """Whether a number without its unit, or without what it counts beside it, bears the figure out."""
+    if figure.unit:
+        return not unit_at(place) and has_unit(figure, place.told)
+    return is_specific(figure)
+
+
+def judge_figure(
+    figure: Figure, text: str, scope: Scope, stated: Callable[[], Sequence[Figure]], known: set[str]
+) -> Finding | None:
+    """What is known of a figure from the messages the essay cites; None when only a search of all can tell.
+
+    `stated`: figures of its paragraph that hold; `known`: figures that hold elsewhere in the essay, folded.
+    """
+    session = [scope.cited.evidence.session]
+    weight = int(is_specific(figure))
+    place = place_of(figure, text, scope.own) or _loose(figure, text, scope)
+    if place is not None and (place.exact or _other_unit(figure, scope.own) is None):
+        return Finding(found=_match(place), weight=weight)
+    if place_of(figure, text, session) is not None:
+        return Finding(weight=0)
+    if (other := _other_unit(figure, scope.own)) is not None and not derive(figure, text, scope, stated, ()):
+        return Finding("figure-not-found", f"the record has it with another unit: {other.text}", nearest=other)
+    if (place := place_of(figure, text, scope.near)) is not None:
+        return Finding(found=_match(place), weight=0)
+    if reason := derive(figure, text, scope, stated, stems_of(text, figure)):
+        return Finding(says=f"derived: {reason}", derived=True, weight=0)
+    if key_of(figure, text) in known:
+        return Finding(weight=0)
+    if figure.sort == "word" and scope.own:
+        return unfounded(figure, scope)
+    place = place_of(figure, text, scope.cited.messages) or place_of(figure, text, scope.cited.beside())
+    if place is not None:
+        return found_elsewhere(figure, scope, place)
+    if figure.sort == "word" or (figure.sort == "number" and not weight):
+        return unfounded(figure, scope)
+    return None
+
+
+def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
+    """Where in what is cited a small number in digits stands, if what it counts is named anywhere in that message."""
+    if figure.sort != "number" or figure.unit or is_specific(figure):
+        return None
+    stems = stems_of(text, figure)
+    for told in scope.own:
+        place = next(find_number(figure, told, ()), None)
+        if place is not None and any(stem in told.numeric for stem in stems):
+            return place
+    return None
+
+
+def key_of(figure: Figure, text: str) -> str:
+    """A figure by which it is known again: a small number with what it counts."""
+    stems = "" if is_specific(figure) else ",".join(stems_of(text, figure)[:1])
+    return f"{figure.sort}:{figure.value or figure.text.casefold()}:{figure.unit}:{stems}"
+
+
+def found_elsewhere(figure: Figure, scope: Scope, place: Place) -> Finding:
+    """Judge a figure that stands in a message its clause does not cite."""
+    match = _match(place)
+    if not scope.strict or not is_specific(figure) or not scope.own:
+        return Finding(found=match, weight=0)
+    says = f"it stands in message {place.told.index}, not in what is cited"
+    return Finding("wrong-message", says, nearest=match)
+
+
+def unfounded(figure: Figure, scope: Scope) -> Finding:
+    """Judge a figure that stands nowhere."""
+    if figure.sort in ("word", "number") and not is_specific(figure) and figure.value < CERTAIN:
+        return Finding(judged=False, says="a small number that no message states or counts", weight=0)
+    if scope.cited.evidence.partial and _is_recorded(figure):
+        return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
+    near = _other_unit(figure, scope.own)
+    return Finding("figure-not-found", "it stands in no message and follows from none", nearest=near)
+
+
+def _is_recorded(figure: Figure) -> bool:
+    """Whether it may be of what the record states of a message beside its text: a time, a duration, a count."""
+    plain = figure.sort == "number" and (not figure.unit or SCALE.get(figure.unit, ("",))[0] == "time")
+    return plain or figure.sort in _RECORDED
+
+
+def _other_unit(figure: Figure, messages: Iterable[Told]) -> Match | None:
+    """The same number with another unit behind it."""
+    if not figure.unit or figure.sort != "number":
+        return None
+    for told in messages:
+        for place in find_number(figure, told, ()):
+            if unit_at(place):
+                return _match(place._replace(end=place.end + 5))
+    return None
+
+
+def _match(place: Place) -> Match | None:
+    """The words of a place, as they were recorded; None where a statement of the record has them."""
+    words = place.told.numeric[place.start : place.end].strip()
+    if not words or place.start >= len(place.told.folded):
+        return None
+    return Match(index=place.told.index, text=original(place.told.raw, [words])[:_SHOWN])

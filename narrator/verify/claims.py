@@ -1,0 +1,50 @@
+"""What a block says as a whole: who spoke, what came first, how a turn ended, and whether it cites anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from narrator.verify.endings import judge_endings
+from narrator.verify.judged import Judged, Passage
+from narrator.verify.order import Event, judge_order
+from narrator.verify.quotations import Wanted
+from narrator.verify.scope import Cited
+from narrator.verify.speakers import judge_speakers
+from narrator.verify.style import judge_uncited, judge_wording
+from narrator.verify.told import Told
+
+
+def judge_claims(passage: Passage, cited: Cited, own: Sequence[Judged]) -> Iterator[Judged]:
+    """Charge what a block says and what the record does not bear out; `own`: the statements judged in it."""
+    if passage.block.kind == "fence":
+        return
+    text, clauses = passage.block.text, [clause for clause, _ in passage.scopes]
+    held = [one for one in own if one.holds]
+    quoted = [(one.wanted, _holders(one, cited)) for one in held if isinstance(one.wanted, Wanted)]
+    charges = [
+        *judge_speakers(text, passage.scopes, quoted),
+        *judge_order(text, clauses, sorted(_events(passage, held, cited)), cited),
+        *judge_endings(text, passage.scopes),
+        *judge_wording(text, cited),
+    ]
+    if passage.block.kind != "heading":
+        fresh = [one.start for one in own if one.sort != "citation" and one.finding is not None and one.finding.weight]
+        charges += judge_uncited(text, clauses, fresh, cites=bool(passage.cites))
+    for charge in charges:
+        yield Judged(passage, charge.start, charge.end, "claim", passage.scope_at(charge.start), charge.finding)
+
+
+def _holders(one: Judged, cited: Cited) -> list[Told]:
+    """The messages a quotation may be from."""
+    found = one.finding.found if one.finding is not None else None
+    return [*one.scope.own, *(cited.told([found.index]) if found is not None else [])]
+
+
+def _events(passage: Passage, held: Sequence[Judged], cited: Cited) -> Iterator[Event]:
+    """Places that are tied to messages: citations, messages named, quotations found."""
+    for cite in passage.cites:
+        if indices := cited.of([cite]):
+            yield Event(cite.start, indices[0], indices[-1])
+    for one in held:
+        if one.sort == "quotation" and one.finding is not None and (found := one.finding.found) is not None:
+            yield Event(one.start, found.index, found.index)

@@ -1,0 +1,211 @@
+"""What a block says, cut where its citations cut it: sentences, clauses, citations, quotations.
+
+A citation closes the claim before it. A sentence without one belongs to the next citation of its paragraph (one at the
+end covers all that rests on the same messages), or, behind the last, to the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from narrator.citations import find_citations
+from narrator.verify.prose import Block
+
+_MENTION = re.compile(
+    r"\b(?:messages?|msgs?\.?)\s+(?:no\.?\s*|number\s+|index\s+|\#)?"
+    r"(\d[\d,]*\d|\d)((?:\s*(?:,\s*(?:and\s+)?|and\s+|or\s+|to\s+|through\s+|[-–—]\s*)(?:msg\s+)?\d+\b(?![.,]?\d|:|\s*%))*)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+")
+_STRAIGHT = re.compile(r"""(?<![\w"])"(?=[^\s"])([^"]*?[^\s"])"(?!\w)""")
+_GUILLEMETS = re.compile(r"«(?!secret:)\s?([^«»]+?)\s?»|»([^«»]+)«")
+_LOW = re.compile(r"„([^„“”\"]+)[“”\"]")
+_SINGLE = re.compile(r"(?<![\w’'])['‘](?=[^\s'’‘])((?:[^'’‘]|(?<=\w)['’](?=\w))*?[^\s'’‘])['’](?![\w’'])")
+_END = re.compile(r"[.!?…]+[\"”’»'\)\]*_]*(?=\s)|\n\s*\n|[.!?]+[\"”’»']?(?=\[msg)")
+_SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|no|fig|resp|incl|Mr|Ms|Dr|St|v|p|pp)\.$", re.IGNORECASE)
+LONGEST_QUOTATION = 2000
+"""Characters; two marks farther apart do not belong together."""
+
+
+class Cite(NamedTuple):
+    """A citation, or a message named in the text."""
+
+    start: int
+    """Half-open span in the block's text."""
+    end: int
+    names: tuple[str, ...]
+    """Decimal indices or native ids."""
+    bracketed: bool
+
+
+class Quotation(NamedTuple):
+    """Words in quotation marks or code."""
+
+    start: int
+    """Half-open span in the block's text, marks included where they stand in it."""
+    end: int
+    words: str
+    code: bool
+    ends: tuple[int, ...] = ()
+    """Other places where it may end: where marks are nested or one is missing."""
+
+
+class Clause(NamedTuple):
+    """A stretch of a sentence that one citation closes, or the rest of it."""
+
+    start: int
+    end: int
+    cites: tuple[Cite, ...]
+    """The citation that closes it, with the messages it names itself; else those of its neighbours."""
+    around: tuple[Cite, ...]
+    """All citations of its sentence and of the sentences next to it."""
+    own: bool
+    """Whether a citation of its own closes it."""
+    sentence: tuple[int, int]
+
+
+def find_cites(block: Block) -> list[Cite]:
+    """Citations and messages named in running text, in order; what stands in code is neither."""
+    found = [
+        Cite(one.start, one.end, one.targets, bracketed=True)
+        for one in find_citations(block.text)
+        if one.start not in block.escaped and not _within(one.start, block.codes)
+    ]
+    taken = [(one.start, one.end) for one in found] + block.codes
+    for match in _MENTION.finditer(block.text):
+        if not _within(match.start(), taken):
+            found.append(Cite(match.start(), match.end(), tuple(_named(match)), bracketed=False))
+    return sorted(found)
+
+
+def _named(match: re.Match[str]) -> Iterator[str]:
+    """The messages of `messages 12, 15 and 18–20`."""
+    text = match[0]
+    last, position = None, match.start()
+    for number in _NUMBER.finditer(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)):
+        here = int(number[0])
+        between = text[position - match.start() : number.start()]
+        if last is not None and re.search(r"[-–—]\s*$|\b(?:to|through)\s+$", between) and 0 < here - last <= 400:
+            yield from (str(index) for index in range(last + 1, here + 1))
+        else:
+            yield str(here)
+        last, position = here, match.start() + number.end()
+
+
+def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
+    """Everything that stands in quotation marks, in code, or in a fence, in order, none inside another."""
+    if block.kind == "fence":
+        return [Quotation(0, len(block.text), block.text, code=True)]
+    text = block.text
+    found = [Quotation(start, end, text[start:end], code=True) for start, end in block.codes]
+    taken = [(one.start, one.end) for one in cites if one.bracketed]
+    for one in (*_curly(text), *_marked(text)):
+        inside = any(start <= one.start < end or start < one.end <= end for start, end in (*taken, *block.codes))
+        if inside or one.end - one.start > LONGEST_QUOTATION:
+            continue
+        if re.search(r"\w", one.words):
+            found.append(one)
+            taken.append((one.start, one.end))
+    quoted = [(one.start, one.end) for one in found if not one.code]
+    return sorted(one for one in found if not (one.code and _within(one.start, quoted)))
+
+
+def _marked(text: str) -> Iterator[Quotation]:
+    for pattern in (_STRAIGHT, _GUILLEMETS, _LOW, _SINGLE):
+        for match in pattern.finditer(text):
+            yield Quotation(match.start(), match.end(), next(filter(None, match.groups()), ""), code=False)
+
+
+def _curly(text: str) -> Iterator[Quotation]:
+    """What stands in “ ”, from the outermost opening mark to where it closes, or may close."""
+    position = 0
+    while (start := text.find("“", position)) >= 0:
+        closing = _closings(text, start)
+        if not closing:
+            position = start + 1
+            continue
+        end = closing[0]
+        yield Quotation(start, end + 1, text[start + 1 : end], code=False, ends=tuple(at + 1 for at in closing[1:]))
+        position = end + 1
+
+
+def _closings(text: str, start: int) -> list[int]:
+    """Places of the marks that may close the one at `start`: the balanced one, then any other near, nearest first."""
+    depth, balanced, others = 0, -1, []
+    for match in re.finditer("[“”]", text[start : start + LONGEST_QUOTATION]):
+        depth += 1 if match[0] == "“" else -1
+        if match[0] == "”":
+            if depth == 0 and balanced < 0:
+                balanced = start + match.start()
+            else:
+                others.append(start + match.start())
+    return ([balanced] if balanced >= 0 else []) + others[:4]
+
+
+def find_sentences(text: str, cites: Sequence[Cite], quotations: Sequence[Quotation]) -> list[tuple[int, int]]:
+    """Half-open spans of the sentences of a block; a citation right behind a full stop belongs to what it closes."""
+    whole = [(one.start, one.end) for one in quotations] + [(one.start, one.end) for one in cites]
+    spans, start = [], 0
+    for match in _END.finditer(text):
+        end = match.end()
+        inside = next((span for span in whole if span[0] < match.start() < span[1] - 2), None)
+        if end <= start or inside is not None or _SHORT.search(text[max(start, end - 8) : end]):
+            continue
+        while (nearest := _next_bracket(text, end, cites)) is not None:
+            end = nearest
+        following = re.match(r"\s*[\"“‘«(\[*]*(.)", text[end:], re.DOTALL)
+        if following is not None and following[1].islower() and not match[0].startswith("\n"):
+            continue
+        spans.append((start, end))
+        start = end
+    return [*spans, (start, len(text))] if text[start:].strip(" \n.)") else spans
+
+
+def _next_bracket(text: str, end: int, cites: Sequence[Cite]) -> int | None:
+    """The end of a citation that stands right behind `end`, its full stop included."""
+    gap = re.match(r"\s*", text[end:])
+    at = end + (gap.end() if gap is not None else 0)
+    found = next((one for one in cites if one.bracketed and one.start == at), None)
+    if found is None:
+        return None
+    stop = re.match(r"[.,;:]*", text[found.end :])
+    return found.end + (stop.end() if stop is not None else 0)
+
+
+def find_clauses(text: str, cites: Sequence[Cite], quotations: Sequence[Quotation]) -> list[Clause]:
+    """The block cut at its citations, each stretch with the messages it is tied to."""
+    sentences = find_sentences(text, cites, quotations)
+    brackets = [one for one in cites if one.bracketed]
+    clauses = []
+    for number, (first, last) in enumerate(sentences):
+        near = sentences[max(0, number - 1)][0], sentences[min(len(sentences) - 1, number + 1)][1]
+        around = tuple(one for one in cites if near[0] <= one.start < near[1])
+        position = first
+        for one in brackets:
+            if first <= one.start < last:
+                named = _mentioned(cites, position, one.end)
+                clauses.append(Clause(position, one.end, (one, *named), around, own=True, sentence=(first, last)))
+                position = one.end
+        if text[position:last].strip(" .,;:)\n"):
+            tied = _tied(brackets, first, position, last)
+            named = _mentioned(cites, position, last)
+            clauses.append(Clause(position, last, (*tied, *named), around, own=False, sentence=(first, last)))
+    return clauses
+
+
+def _mentioned(cites: Sequence[Cite], start: int, end: int) -> list[Cite]:
+    return [one for one in cites if start <= one.start < end and not one.bracketed]
+
+
+def _tied(brackets: Sequence[Cite], first: int, position: int, last: int) -> list[Cite]:
+    """The citation of a stretch that none closes: of its own sentence, else the next one, else the one before."""
+    own = [one for one in brackets if first <= one.start < position]
+    following = [one for one in brackets if one.start >= last][:1]
+    earlier = [one for one in brackets if one.start < first][-1:]
+    return own[-1:] + following if own else following or earlier
+
+
+def _within(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= at < end for start, end in spans)

@@ -1,0 +1,99 @@
+"""The values on the way from an essay to its report: a block with all that stands in it, and each thing judged."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from narrator.report import Sort, Statement, Verdict
+from narrator.sanitize import one_line
+from narrator.verify.clauses import Cite, Clause, Quotation, find_cites, find_clauses, find_quotations
+from narrator.verify.figures import Figure, find_figures
+from narrator.verify.prose import Block
+from narrator.verify.quotations import Finding, Wanted
+from narrator.verify.scope import Cited, Scope
+
+_LINE = 200
+
+
+class Passage(NamedTuple):
+    """A block with all that was found in it."""
+
+    block: Block
+    cites: list[Cite]
+    quotations: list[Quotation]
+    figures: list[Figure]
+    scopes: list[tuple[Clause, Scope]]
+    """Its clauses, each with its evidence."""
+    loose: Scope
+    """The evidence of what stands in no clause: what the blocks round it cite."""
+
+    def scope_at(self, place: int) -> Scope:
+        """The evidence of what stands at a place of the text."""
+        return next((scope for clause, scope in self.scopes if clause.start <= place < clause.end), self.loose)
+
+
+class Judged(NamedTuple):
+    """A statement of the essay."""
+
+    passage: Passage
+    start: int
+    """Half-open span in the block's text."""
+    end: int
+    sort: Sort
+    scope: Scope
+    finding: Finding | None
+    """None while only a search of the whole session can tell."""
+    wanted: Wanted | Figure | None = None
+    """What was looked for, of a quotation or a figure."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it was judged and did not fail."""
+        return self.finding is not None and self.finding.kind is None and self.finding.judged
+
+
+def read_passages(blocks: list[Block], cited: Cited, cites: list[list[Cite]]) -> list[Passage]:
+    """Every block with its citations (`cites`, one list a block), quotations, figures and clauses."""
+    return [_read(block, number, cited, cites) for number, block in enumerate(blocks)]
+
+
+def _read(block: Block, number: int, cited: Cited, cites: list[list[Cite]]) -> Passage:
+    own = cites[number]
+    loose = Scope(cited, None, [one for near in cites[max(0, number - 1) : number + 2] for one in near])
+    quotations = find_quotations(block, own)
+    if block.kind == "fence":
+        return Passage(block, own, quotations, [], [], loose)
+    taken = [(one.start, one.end) for one in own] + [(one.start, one.end) for one in quotations]
+    clauses = find_clauses(block.text, own, quotations)
+    scopes = [(clause, Scope(cited, clause)) for clause in clauses]
+    return Passage(block, own, quotations, find_figures(block.text, taken), scopes, loose)
+
+
+def cites_of(blocks: list[Block]) -> list[list[Cite]]:
+    """The citations of each block; an essay that has no brackets at all cites by naming messages in its text."""
+    found = [[] if block.kind == "fence" else find_cites(block) for block in blocks]
+    if any(one.bracketed for cites in found for one in cites):
+        return found
+    return [[one._replace(bracketed=True) for one in cites] for cites in found]
+
+
+def as_statement(one: Judged, markdown: str) -> Statement:
+    """A judged thing as the report has it."""
+    finding = one.finding or Finding(judged=False)
+    verdict: Verdict = "derived" if finding.derived else "passed"
+    if finding.kind is not None:
+        verdict = "failed"
+    elif not finding.judged:
+        verdict = "unjudged"
+    span = one.passage.block.span(one.start, one.end)
+    return Statement(
+        span=span,
+        sort=one.sort,
+        verdict=verdict,
+        text=one_line(markdown[span[0] : span[1]], _LINE),
+        cites=one.scope.indices,
+        kind=finding.kind,
+        says=finding.says,
+        found=finding.found,
+        nearest=finding.nearest,
+    )

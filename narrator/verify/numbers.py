@@ -1,0 +1,242 @@
+"""Figures against the record: where a number, a time, a version, a path stands, and with what unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from narrator.verify.figures import FORMS, MONTH, SCALE, WORDS, Figure, unit_of
+from narrator.verify.told import Told
+from narrator.verify.wording import fold
+
+SMALL = 100
+"""Below it a number stands in most messages by chance, so what it counts has to stand beside it."""
+_BEHIND, _BEFORE = 30, 16
+"""Characters behind and before a small number in which what it counts must stand."""
+_TAIL = re.compile(r"[ _-]?((?:tokens? per second|[a-zµ°]+(?:/[a-z]+)?|%|×))(?![a-z])")
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
+_WORD = re.compile(r"[a-z][a-z_-]{2,}")
+_STOP = frozenset(
+    [
+        "the",
+        "and",
+        "that",
+        "this",
+        "with",
+        "for",
+        "from",
+        "were",
+        "was",
+        "had",
+        "has",
+        "have",
+        "not",
+        "its",
+        "his",
+        "her",
+        "their",
+        "they",
+        "them",
+        "then",
+        "than",
+        "but",
+        "only",
+        "also",
+        "more",
+        "less",
+        "over",
+        "about",
+        "into",
+        "onto",
+        "after",
+        "before",
+        "each",
+        "every",
+        "all",
+        "both",
+        "other",
+        "another",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "where",
+        "when",
+        "while",
+        "of",
+        "msg",
+        "record",
+    ]
+)
+
+
+class Place(NamedTuple):
+    """Where a figure stands."""
+
+    told: Told
+    start: int
+    """In `Told.numeric`."""
+    end: int
+    exact: bool
+    """With its unit, or with what it counts."""
+
+
+def written(value: float, digits: int) -> tuple[str, ...]:
+    """A number as it may stand in folded text."""
+    plain = f"{value:.{digits}f}"
+    short = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return (plain,) if short == plain else (plain, short)
+
+
+def find_number(figure: Figure, told: Told, counted: Iterable[str]) -> Iterator[Place]:
+    """Places where the number stands, not as a part of another; `counted` are stems of what it counts."""
+    text = told.numeric
+    stems = tuple(counted)
+    for form in written(figure.value, figure.digits):
+        at = text.find(form)
+        while at >= 0:
+            end = at + len(form)
+            if _is_whole(text, at, end):
+                tail = _TAIL.match(text, end)
+                exact = (
+                    _same_unit(figure, tail[1] if tail is not None else "")
+                    if figure.unit
+                    else _counts(text, at, end, stems)
+                )
+                yield Place(told, at, tail.end() if tail is not None and exact and figure.unit else end, exact)
+            at = text.find(form, at + 1)
+
+
+def _same_unit(figure: Figure, written: str) -> bool:
+    """Whether the word behind a number is the figure's unit."""
+    return unit_of(written) == figure.unit or written in FORMS.get(figure.unit, ())
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    before = text[start - 1] if start else " "
+    if (
+        (before.isalnum() and before != "v")
+        or before == "_"
+        or (before in ".," and start > 1 and text[start - 2].isdigit())
+    ):
+        return False
+    if before == ":" and start > 1 and text[start - 2].isdigit():
+        return False  # of a time of day; a number of a date is told by what stands round it
+    if before == "-" and re.search(r"\d{4}-(?:\d\d-)?$", text[max(0, start - 8) : start]):
+        return False
+    return not (text[end : end + 1].isdigit() or re.match(r"[.:]\d|-\d\d-\d\d(?!\d)", text[end : end + 7]))
+
+
+def _counts(text: str, start: int, end: int, stems: tuple[str, ...]) -> bool:
+    """Whether one of the words stands right beside the number."""
+    behind, before = text[end : end + _BEHIND], text[max(0, start - _BEFORE) : start]
+    if re.match(r" ?[x×](?!\w)", behind):
+        return True  # `8x RTX PRO 6000` counts whatever they are called
+    return any(stem in behind or stem in before for stem in stems)
+
+
+def unit_at(place: Place) -> str:
+    """The unit that stands behind a number in the record; "" for none that is known."""
+    tail = _TAIL.match(place.told.numeric, place.end)
+    return unit_of(tail[1]) if tail is not None else ""
+
+
+def has_unit(figure: Figure, told: Told) -> bool:
+    """Whether the unit of a figure stands anywhere in a message: in the head of a table, in the name of a field."""
+    forms = [form for form in FORMS.get(figure.unit, (figure.unit,)) if len(form) > 1 or form == "%"]
+    return any(re.search(rf"(?<![a-z]){re.escape(form)}(?![a-z])", told.numeric) for form in forms)
+
+
+def find_word(figure: Figure, told: Told, counted: Iterable[str]) -> Place | None:
+    """Where a small number stands beside what it counts, in letters or in digits."""
+    stems = tuple(counted)
+    for place in find_number(figure, told, stems):
+        if place.exact:
+            return place
+    text = told.numeric
+    for name in (word for word, value in WORDS.items() if value == figure.value):
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()) and _counts(text, at, end, stems):
+                return Place(told, at, end, exact=True)
+            at = text.find(name, end)
+    return None
+
+
+def stems_of(text: str, figure: Figure) -> list[str]:
+    """Beginnings of the words a number may count: up to three behind it, and the one before it (`GPU 4`)."""
+    behind = re.split(r"[.;:!?\ufffc\[]", text[figure.end : figure.end + 60])[0]
+    before = re.split(r"[.;:!?\ufffc\]]", text[max(0, figure.start - 30) : figure.start])[-1]
+    words = [word for word in _WORD.findall(fold(behind))[:4] if word not in _STOP][:3]
+    words += [word for word in _WORD.findall(fold(before))[-2:] if word not in _STOP]
+    return [word.removesuffix("s")[:6] if len(word) > 4 else word.removesuffix("s") for word in words]
+
+
+def find_text(figure: Figure, told: Told) -> Place | None:
+    """Where a name, path or version stands, at the borders of words."""
+    wanted = fold(figure.text).rstrip("/.,:")
+    text = told.numeric
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        before, behind = text[at - 1 : at], text[end : end + 1]
+        inside = (before.isalnum() and wanted[0].isalnum()) or (behind.isalnum() and wanted[-1].isalnum())
+        longer = figure.sort == "version" and re.match(r"\.\d|\+\w|-?(?:rc|dev|post)", text[end : end + 4])
+        if not inside and not longer:
+            return Place(told, at, end, exact=True)
+        at = text.find(wanted, at + 1)
+    return None
+
+
+def find_instant(figure: Figure, told: Told) -> Place | None:
+    """Where a date, a time of day, or both stand: in the text, or among the times that are recorded."""
+    wanted = fold(figure.text).replace("utc", "").replace("t", " ").replace("z", "").strip()
+    if figure.sort == "day":
+        return _find_day(wanted, told)
+    text = told.numeric
+    for form in (wanted, wanted.replace(" ", "t")):
+        at = text.find(form)
+        while at >= 0:
+            end = at + len(form)
+            if not text[end : end + 1].isdigit() and not (at and text[at - 1].isdigit()):
+                return Place(told, at, end, exact=True)
+            at = text.find(form, at + 1)
+    clock = wanted.split(" ")[-1]
+    for time in (time for span in told.times for time in span):
+        moment = datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        if moment.startswith(wanted) or (figure.sort == "clock" and moment[11:].startswith(clock.zfill(5))):
+            return Place(told, 0, 0, exact=True)
+    return None
+
+
+def _find_day(wanted: str, told: Told) -> Place | None:
+    """Where `22 may 2026` stands, whatever way it is written there."""
+    month = next((MONTH[word] for word in re.findall(r"[a-z]+", wanted) if word in MONTH), 0)
+    numbers = [int(number) for number in re.findall(r"\d+", wanted)]
+    year = next((number for number in numbers if number > 31), None)
+    day = next((number for number in numbers if number <= 31), 0)
+    days = {datetime.fromtimestamp(time / 1000, UTC).date() for span in told.times for time in span}
+    if any((one.month, one.day) == (month, day) and year in (None, one.year) for one in days):
+        return Place(told, 0, 0, exact=True)
+    for match in _DATE.finditer(told.numeric):
+        if (int(match[2]), int(match[3])) == (month, day) and year in (None, int(match[1])):
+            return Place(told, match.start(), match.end(), exact=True)
+    at = told.numeric.find(wanted)
+    return Place(told, at, at + len(wanted), exact=True) if at >= 0 else None
+
+
+def quantities(told: Told, unit: str) -> list[float]:
+    """All figures of a message that have this unit, or one of the same dimension, in the dimension's own measure."""
+    dimension, _ = SCALE.get(unit, (unit, 1.0))
+    found = []
+    for match in _NUMBER.finditer(told.numeric):
+        tail = _TAIL.match(told.numeric, match.end())
+        here = unit_of(tail[1]) if tail is not None else ""
+        measures, scale = SCALE.get(here, (here, 1.0))
+        if measures == dimension and (here or not unit):
+            found.append(float(match[0]) * scale)
+    return found

@@ -1,0 +1,92 @@
+"""What came first: a sentence that puts two messages in an order they do not have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from narrator.verify.clauses import Clause
+from narrator.verify.quotations import Finding
+from narrator.verify.scope import Cited
+from narrator.verify.speakers import Charge
+
+_LINK = re.compile(
+    r"\b(?P<after>after)\b|\b(?P<before>before|prior to)\b"
+    r"|\b(?P<then>then|afterwards|subsequently|followed by|and finally|thereafter)\b"
+    r"|\b(?P<earlier>preceded by)\b",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(r"\s+(?:it|this|that|them|these|those|all|which)\b[^.;]{0,3}")
+_JUST = re.compile(r"\b(?:right|just|directly|immediately|long|even|never|not)\s+$")
+_HEAD = re.compile(
+    r"^\W*(?:(?P<then>Then|Next|Afterwards|Subsequently|Later|After that|Thereafter|Shortly after)|"
+    r"(?P<earlier>Earlier|Before that|Previously|Beforehand))\b[^.]*",
+)
+
+
+class Event(NamedTuple):
+    """A place in a sentence that is tied to messages: a citation, a message named, words found in one."""
+
+    at: int
+    first: int
+    """The earliest of its messages; `last` the latest."""
+    last: int
+
+
+def judge_order(text: str, clauses: Sequence[Clause], events: Sequence[Event], cited: Cited) -> Iterator[Charge]:
+    """Charge the sentences whose own words put one of their messages before another that it follows."""
+    sentences = list(dict.fromkeys(clause.sentence for clause in clauses))
+    before: list[Event] = []
+    for start, end in sentences:
+        own = [event for event in events if start <= event.at < end]
+        link = _within(text, start, end, own)
+        if link is None and before and own:
+            link = _across(text[start:end], before, own)
+        if link is not None and not _by_time(cited, link):
+            says = f"by the record message {link[1].last} comes before message {link[0].first}"
+            yield Charge(start, end, Finding("wrong-order", says))
+        before = own or before
+
+
+def _within(text: str, start: int, end: int, own: Sequence[Event]) -> tuple[Event, Event] | None:
+    """The two events of a sentence that it puts in the wrong order: as it says the earlier one first."""
+    links = list(_LINK.finditer(text, start, end))
+    if len(links) != 1 or len(own) < 2:
+        return None
+    link = links[0]
+    if _POINTING.match(text, link.end()) or _JUST.search(text, start, link.start()):
+        return None
+    left = [event for event in own if event.at < link.start()]
+    right = [event for event in own if event.at >= link.end()]
+    head = not text[start : link.start()].strip(' \n"“*_—-')
+    comma = text.find(", ", link.end(), end)
+    if head and comma >= 0:
+        left, right = [event for event in right if event.at < comma][-1:], [e for e in right if e.at > comma][:1]
+        if not (left and right):
+            return None
+        swapped = link["before"] is not None
+    elif left and right and not head:
+        left, right = left[-1:], right[:1]
+        swapped = link["after"] is not None or link["earlier"] is not None
+    else:
+        return None
+    earlier, later = (right[0], left[0]) if swapped else (left[0], right[0])
+    return (earlier, later) if earlier.first > later.last else None
+
+
+def _across(sentence: str, before: Sequence[Event], own: Sequence[Event]) -> tuple[Event, Event] | None:
+    """A sentence that begins with `Then` or `Earlier`, against the one before it."""
+    head = _HEAD.match(sentence)
+    if head is None:
+        return None
+    earlier, later = (before[-1], own[0]) if head["then"] is not None else (own[0], before[-1])
+    return (earlier, later) if earlier.first > later.last else None
+
+
+def _by_time(cited: Cited, link: tuple[Event, Event]) -> bool:
+    """Whether the recorded times, against the places, bear the sentence out: messages can overlap."""
+    one, two = cited.evidence.message(link[0].first), cited.evidence.message(link[1].last)
+    if one is None or two is None or not one.times or not two.times:
+        return False
+    return one.times[0][0] < two.times[0][1]

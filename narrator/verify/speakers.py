@@ -1,0 +1,171 @@
+"""Who spoke: a sentence that gives one side's words or deeds to another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from narrator.report import Match
+from narrator.sanitize import one_line
+from narrator.verify.clauses import Clause
+from narrator.verify.quotations import Finding, Wanted
+from narrator.verify.scope import Scope
+from narrator.verify.told import Told
+from narrator.verify.wording import find_pieces, fold
+
+_SAID = (
+    r"wrote|writes|said|says|asked|asks|answered|answers|replied|replies|typed|types|told|tells|ordered|requested|"
+    r"demanded|instructed|announced|noted|explained|concluded|reasoned|remarked|observed|stated|declared|insisted|"
+    r"objected|confirmed|suggested|proposed|wondered|complained|warned|called|reported|responded|added|named|recommended"
+)
+_DID = (
+    r"ran|runs|copied|listed|edited|patched|installed|reinstalled|started|launched|restarted|read|checked|tested|built|"
+    r"measured|changed|removed|deleted|created|wrote|opened|called|searched|fetched|downloaded|pushed|executed|invoked|"
+    r"upgraded|replaced|chose|decided|offered|tried|found|looked|fixed|compared|inspected|verified|planned|computed"
+)
+_IRREGULAR = (
+    "did|went|took|made|gave|got|kept|held|put|set|saw|left|held|began|brought|sent|drew|spoke|thought|knew|meant|"
+    "came|let|wrote|had to|was|became|understood|chose|built|cut|paid|lost|won|met|rose|fell"
+)
+_ADVERB = r"(?:\s+(?:then|later|first|also|now|next|at once|simply|only|again|instead|had|has|have|itself|once|just|already|\w+ly)){0,3}"
+_WHO = r"(?P<who>user|person|human|operator|assistant|agent|model|harness|tool|server|shell|command|log)"
+_SAYING = re.compile(rf"\b[Tt]he\s+{_WHO}(?P<owner>['’]s)?{_ADVERB}\s+(?P<verb>{_SAID})\b")
+_ACTING = re.compile(rf"^\W*(?:(?:But|And|Then|Next|So|Here|Meanwhile|Afterwards|Instead|Finally|Later)[, ]+)?[Tt]he\s+{_WHO}{_ADVERB}\s+(?P<verb>did not|never|\w{{2,}}ed|{_SAID}|{_DID}|{_IRREGULAR})\b")  # fmt: skip
+_STORED = re.compile(
+    r"\b[Mm](?:essage|sg)\s+(?P<index>\d+)\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?(?P<role>user|assistant)(?:['’]s)?\s+"
+    r"(?:message|turn|step|reply|answer|request)\b"
+)
+_SIDE = {
+    "user": "user",
+    "person": "user",
+    "human": "user",
+    "operator": "user",
+    "assistant": "assistant",
+    "agent": "assistant",
+    "model": "assistant",
+    "harness": "harness",
+    "tool": "tool",
+    "server": "tool",
+    "shell": "tool",
+    "command": "tool",
+    "log": "tool",
+}
+_SPOKEN = {"text": "", "synthetic": "harness", "reasoning": "assistant", "input": "assistant", "output": "tool", "error": "tool"}  # fmt: skip
+_BEFORE = 140
+"""Characters of a sentence before a quotation in which its speaker is looked for."""
+
+
+class Charge(NamedTuple):
+    """A sentence, or a part of it, that does not hold as a whole."""
+
+    start: int
+    end: int
+    finding: Finding
+
+
+def side_of(told: Told, kind: str) -> str:
+    """Whose words a stretch of a message is: user, assistant, harness or tool."""
+    side = _SPOKEN.get(kind, "")
+    return side or ("tool" if told.role == "tool" else "assistant" if told.role == "assistant" else "user")
+
+
+def judge_speakers(
+    text: str, clauses: Sequence[tuple[Clause, Scope]], quoted: Sequence[tuple[Wanted, Sequence[Told]]]
+) -> Iterator[Charge]:
+    """Charge the sentences that name a speaker whose words or deeds these are not.
+
+    `quoted`: the quotations that were found, each with the messages it may be from.
+    """
+    charged: list[tuple[int, int]] = []
+    for wanted, messages in quoted:
+        at = wanted.quotation.start
+        clause = next((one for one, _ in clauses if one.start <= at < one.end), None)
+        if clause is None or (charge := _wrong_words(text, clause, wanted, messages)) is None:
+            continue
+        charged.append(clause.sentence)
+        yield charge
+    for clause, scope in clauses:
+        if clause.sentence not in charged:
+            yield from _wrong_deeds(text, clause, scope)
+            yield from _wrong_place(text, clause, scope)
+
+
+def _wrong_words(text: str, clause: Clause, wanted: Wanted, messages: Sequence[Told]) -> Charge | None:
+    """A quotation whose speaker, named right before it, is another than the record has."""
+    quotation = wanted.quotation
+    before = text[max(clause.sentence[0], quotation.start - _BEFORE) : quotation.start]
+    found = [one for one in _SAYING.finditer(before) if one["owner"] is None]
+    if not found or re.search(r"[\"”’`]", before[found[-1].end() :]):
+        return None
+    named, verb = _SIDE[found[-1]["who"].lower()], found[-1]["verb"]
+    sides = {side: told for told in messages for side in _speakers(wanted, told)}
+    if not sides or _fits(named, verb, set(sides)):
+        return None
+    actual, told = next(iter(sides.items()))
+    says = f"these are the {actual}'s words in message {told.index}, not the {named}'s"
+    nearest = Match(index=told.index, text=one_line(quotation.words, 200))
+    return Charge(quotation.start, quotation.end, Finding("wrong-role", says, nearest=nearest))
+
+
+def _speakers(wanted: Wanted, told: Told) -> set[str]:
+    """Whose words a quotation is in one message."""
+    held = [one for one in told.stretches if find_pieces(wanted.parts, fold(one.text)) is not None]
+    sides = {side_of(told, one.kind) for one in held}
+    return sides | {"user"} if held and told.by_user else sides
+
+
+def _fits(named: str, verb: str, sides: set[str]) -> bool:
+    """Whether words of these sides may be said to be the named one's: a tool may print what it was given."""
+    if named in sides or (named == "tool" and "assistant" in sides) or named == "harness":
+        return named != "harness" or not sides <= {"user", "assistant"} or bool(sides & {"assistant"})
+    return (
+        named == "assistant" and sides == {"tool"} and verb in ("called", "named", "reported", "noted", "read", "reads")
+    )
+
+
+def _wrong_deeds(text: str, clause: Clause, scope: Scope) -> Iterator[Charge]:
+    """A sentence about what one side did whose citation names only messages of the other."""
+    if not scope.own or clause.start != clause.sentence[0]:
+        return
+    found = _ACTING.match(text[clause.start : clause.end].lstrip())
+    if found is None:
+        return
+    named = _SIDE[found["who"].lower()]
+    roles = {told.role for told in scope.own}
+    typed = any(_is_typed(told) for told in scope.own)
+    wrong = (named == "user" and not typed and not any(told.by_user for told in scope.own)) or (
+        named == "assistant" and roles == {"user"}
+    )
+    if wrong and not _shared(text[clause.start : clause.end], found.end()):
+        start = clause.start + len(text[clause.start : clause.end]) - len(text[clause.start : clause.end].lstrip())
+        says = f"what is cited is {_listed(scope.own)}, not the {named}'s"
+        yield Charge(start, clause.start + found.end() + (start - clause.start), Finding("wrong-role", says))
+
+
+def _is_typed(told: Told) -> bool:
+    """Whether a person may have sent it: a message of the user that holds typed words, or at least none of others."""
+    if told.role != "user" or "compaction-request" in told.kinds:
+        return False
+    return "synthetic" not in told.kinds or any(stretch.kind == "text" for stretch in told.stretches)
+
+
+def _shared(sentence: str, behind: int) -> bool:
+    """Whether another side acts later in the same sentence: the citation may be for that."""
+    return re.search(
+        r"\b(?:user|assistant|agent|model|harness|tool|it|which|who|and)\b", sentence[behind:]
+    ) is not None and (re.search(r"\b[Tt]he (?:user|assistant|agent|model|harness)\b", sentence[behind:]) is not None)
+
+
+def _listed(messages: Iterable[Told]) -> str:
+    roles = sorted({"the harness's" if set(told.kinds) & {"synthetic", "compaction-request"} else f"the {told.role}'s" for told in messages})  # fmt: skip
+    return " and ".join(roles)
+
+
+def _wrong_place(text: str, clause: Clause, scope: Scope) -> Iterator[Charge]:
+    """`Message 12 is a user message` of a message of the assistant."""
+    for match in _STORED.finditer(text, clause.start, clause.end):
+        told = scope.cited.evidence.message(int(match["index"]))
+        if told is not None and told.role in ("user", "assistant") and told.role != match["role"]:
+            says = f"message {told.index} is stored with the role {told.role}"
+            yield Charge(match.start(), match.end(), Finding("wrong-role", says))
