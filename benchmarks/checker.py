@@ -54,7 +54,8 @@ def lines(
     clean: dict[str, Answer],
 ) -> Iterator[str]:
     """The report."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607  # the user's git
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603  # the user's git
     yield f"{datetime.now(UTC):%Y-%m-%d} · seed {arguments.seed} · commit {commit.stdout.strip() or 'unknown'}"
     sessions = len({path for _, path in essays})
     targets = len({(path, essay.target) for essay, path in essays})
@@ -76,7 +77,8 @@ def speed() -> Iterator[str]:
     if timing.returncode:
         raise SystemExit(timing.stderr[-500:])
     figures = json.loads(timing.stdout)
-    yield f"sentences with a digit or a quotation that are not judged: {share(figures['unjudged'], figures['sentences'])}"
+    unjudged = share(figures["unjudged"], figures["sentences"])
+    yield f"sentences with a digit or a quotation that are not judged: {unjudged}"
     yield (
         f"{figures['warm']:.1f} ms an essay against its evidence (slowest {figures['slowest']:.1f}), "
         f"{figures['cold']:.1f} ms with its messages still to be read; "
@@ -84,7 +86,9 @@ def speed() -> Iterator[str]:
     )
 
 
-def misses(verdicts: Sequence[Verdict], essays: Sequence[tuple[Essay, Path]], clean: dict[str, Answer]) -> Iterator[str]:
+def misses(
+    verdicts: Sequence[Verdict], essays: Sequence[tuple[Essay, Path]], clean: dict[str, Answer]
+) -> Iterator[str]:
     """What was not found, and who was accused falsely, in full."""
     for essay, _ in essays:
         for failure in clean[f"{essay.name}.md"]["failures"]:

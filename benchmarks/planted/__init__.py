@@ -1,1 +1,1 @@
-"""Errors planted into true essays, each proved false against the recording by code of its own; nothing of `narrator`."""
+"""Errors planted into true essays, each proved false against the recording by code of its own."""

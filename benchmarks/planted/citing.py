@@ -30,7 +30,7 @@ def off_by_one(essay: Essay, chance: Random) -> Iterator[Plant]:
                 at = claim.closes[0] + number.start()
                 proof = f"{essay.markdown[slice(*orphans[0])]!r} stands in message {old} and in none of {left}"
                 edit = (at, at + len(number[0]), str(new))
-                yield plant("citation off by one", essay, edit, proof, *orphans, claim.closes)
+                yield plant("citation off by one", essay, edit, proof, (claim.start, claim.closes[1]))
 
 
 def _borne_only_by(essay: Essay, claim: Claim, old: int, rest: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -43,9 +43,11 @@ def _borne_only_by(essay: Essay, claim: Claim, old: int, rest: tuple[int, ...]) 
                 found.append((one.start, one.end))
     for match in _FIGURE.finditer(essay.markdown, claim.start, claim.end):
         number = match[0].replace(",", "")
-        if not essay.is_quoted(match.start()) and number in recording.numbers(old):
-            if not any({number, number.rstrip("0").rstrip(".")} & recording.numbers(k) for k in rest):
-                found.append(match.span())
+        forms = {number, number.rstrip("0").rstrip(".")}
+        if essay.is_quoted(match.start()) or number not in recording.numbers(old):
+            continue
+        if not any(forms & recording.numbers(k) for k in rest):
+            found.append(match.span())
     return found
 
 

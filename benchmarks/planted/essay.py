@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from planted.recording import Recording, words_of
@@ -120,7 +121,7 @@ class Essay:
         for start, end in self.paragraphs:
             cuts = [match.end() for match in _SENTENCE.finditer(self.markdown, start, end)]
             cuts = [start, *(cut for cut in cuts if not self.is_quoted(cut - 1) and cut < end), end]
-            found += list(zip(cuts, cuts[1:], strict=False))
+            found += list(pairwise(cuts))
         return found
 
     def sentence_at(self, place: int) -> tuple[int, int]:

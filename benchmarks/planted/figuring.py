@@ -9,7 +9,9 @@ from random import Random
 from planted.essay import Essay
 from planted.plant import Plant, plant
 
-_VAGUE = re.compile(r"(?:\b(?:about|around|roughly|nearly|almost|over|under|than|least|most|some|only|approximately)|~) *$")
+_VAGUE = re.compile(
+    r"(?:\b(?:about|around|roughly|nearly|almost|over|under|than|least|most|some|only|approximately)|~) *$"
+)
 _NAMED = re.compile(r"(?:\b[Mm]essages?|\b[Mm]sg|#|\brequest|\bversion|\bexit code|\bport|\bstyle essay|PRO) *$")
 _NUMBER = re.compile(r"(?<![\w.,/:+=@-])(?:\d[\d,]*\d|\d(?=\.\d))(?:\.\d+)?(?![\w:+-]*[:+-]\d|[/.]\d)(?=[^\w]|[A-Z]|$)")
 _UNITS = {
@@ -34,16 +36,40 @@ _UNITS = {
     "W": "kW",
     "gigabytes": "megabytes",
 }
-_UNIT = re.compile(rf"(?<![\w.,/:-])(\d[\d,.]*)( ?)({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![\w/])")
-_WORDS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty".split()
+_UNIT = re.compile(
+    rf"(?<![\w.,/:-])(\d[\d,.]*)( ?)({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![\w/])"
+)
+_WORDS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "twenty",
+]
 _COUNT = re.compile(
     rf"(?<![\w.,/:-])(?P<count>\d[\d,]*|{'|'.join(_WORDS[1:])})(?= (?:[\w-]+ ){{0,2}}(?:messages|lines|calls?|files|times|ranks|cards|"
     r"GPUs|shards|streams|packages|requests?|steps|tests|attempts|summaries|minutes|seconds|tokens|further|new|cached|"
     r"output|layers|experts|connections|tools|turns|parts|words|characters|processes|answers|items|entries|matches|"
     r"runs|commands|bytes|keys|prompts|samples|workers|errors|failures|versions|nodes|hours|days|checkpoints)\b)"
 )
-_PATH = re.compile(r"(?<![\w.@:/-])(?:~?/|[\w.-]+/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.(?:py|sh|md|json|log|txt|env|toml|cu|so|service|pt|service)\b|(?<![\w.@:/-])/(?:[\w.@+-]+/)+[\w.@+-]+")
-_VERSION = re.compile(r"(?<![\w.@/-])v?\d+\.\d+(?:\.\d+)+|(?<=[Pp]ython )3\.\d+|(?<=python)3\.\d+|(?<=[Uu]buntu )\d+\.\d+|(?<=CUDA )\d+\.\d+|(?<=-)\d+\.\d+\.\d+(?=[+.-])")
+_PATH = re.compile(
+    r"(?<![\w.@:/-])(?:~?/|[\w.-]+/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.(?:py|sh|md|json|log|txt|env|toml|cu|so|service|pt)\b"
+    r"|(?<![\w.@:/-])/(?:[\w.@+-]+/)+[\w.@+-]+"
+)
+_VERSION = re.compile(
+    r"(?<![\w.@/-])v?\d+\.\d+(?:\.\d+)+|(?<=[Pp]ython )3\.\d+|(?<=python)3\.\d+|(?<=[Uu]buntu )\d+\.\d+|(?<=CUDA )\d+\.\d+|(?<=-)\d+\.\d+\.\d+(?=[+.-])"
+)
 _ADDRESS = re.compile(r"\d+(?:\.\d+){3}$")
 _CLOCK = re.compile(r"(?<![\w:.])\d{2}:\d{2}(?::\d{2})?(?![\w:.]\d)")
 _STEMS = ("harbour", "velvet", "pigeon", "lantern", "orchard", "granite", "meadow", "copper", "saddle", "thistle")

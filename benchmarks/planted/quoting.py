@@ -46,7 +46,7 @@ def _sayings(essay: Essay, chance: Random, away: frozenset[int], *, commands: bo
     count = len(essay.recording)
     for _ in range(60):
         index = chance.randrange(count)
-        if index in away or any(abs(index - near) < 3 for near in away) and count > 30:
+        if index in away or (count > 30 and any(abs(index - near) < 3 for near in away)):
             continue
         said = essay.recording.commands(index) if commands else essay.recording.sayings(index)
         lines = [line.strip() for text in said for line in re.split(r"(?<=[.?!])\s+|\n", text)]

@@ -44,7 +44,7 @@ class Recording:
         self._messages: list[dict[str, Any]] = document["messages"]
         self.text = cache(self._text)
         self.words = cache(lambda index: words_of(self.text(index)))
-        self.numbers = cache(lambda index: numbers_of(self.text(index)))
+        self.numbers = cache(lambda index: numbers_of(self.text(index)) | self.spans(index))
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -69,6 +69,14 @@ class Recording:
         """Shell commands the message ran."""
         inputs = [part["state"].get("input") or {} for part in self._messages[index]["parts"] if "state" in part]
         return [given["command"] for given in inputs if isinstance(given.get("command"), str)]
+
+    def spans(self, index: int) -> set[str]:
+        """How long the message took, and how long it was to the next and from the one before: in s and in ms."""
+        times = [self._messages[k]["info"]["time"] for k in range(max(0, index - 1), min(len(self), index + 2))]
+        stamps = [stamp for time in times for stamp in (time["created"], time.get("completed")) if stamp]
+        lengths = {later - earlier for earlier in stamps for later in stamps if later > earlier}
+        tenths = {f"{tenth / 10:.1f}" for length in lengths for tenth in (length // 100, round(length / 100))}
+        return {str(length) for length in lengths} | tenths | {tenth.removesuffix(".0") for tenth in tenths}
 
     def _text(self, index: int) -> str:
         return "\n".join(_leaves(self._messages[index]))

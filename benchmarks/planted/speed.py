@@ -55,7 +55,7 @@ def sentences_unjudged(essay: Essay, report: Report) -> tuple[int, int]:
 
 
 def measure(essay: Essay, path: str) -> tuple[float, float, float, int, int]:
-    """Milliseconds of the check with the session open, of the check with its evidence read, of the reference; sentences."""
+    """Milliseconds of the check with the session opened, with its messages read, of the reference; sentences."""
     session = open_session(path)
     evidence = evidence_of_session(session)
     first = perf_counter()

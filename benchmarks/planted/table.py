@@ -46,7 +46,7 @@ def _row(name: str, verdicts: Sequence[Verdict]) -> str:
 
 def clean_table(essays: Sequence[Essay], answers: dict[str, Answer]) -> Iterator[str]:
     """A row a writer: true statements, how many were accused, how many could not be judged."""
-    yield "| clean essays by | essays | statements judged | accused | share accused (95 % interval) | unjudged statements |"
+    yield "| clean essays by | essays | statements judged | accused | share accused (95 % interval) | unjudged |"
     yield "|---|---:|---:|---:|---|---:|"
     for writer in ("strong", "offline", ""):
         own = [answers[f"{essay.name}.md"] for essay in essays if not writer or essay.writer == writer]

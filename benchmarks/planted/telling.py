@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import pairwise
 from random import Random
 
 from planted.essay import Claim, Essay
@@ -18,10 +17,15 @@ _FLIPS = (
     (r"(?<=ms) before (?=this one began)", "before", " after "),
     (r"\bhad ended (?=[\d.]+ m?s before)", "before", "was to begin "),
     (r"(?<=sent )[\d.]+ m?s after (?=that end)", "after", "shortly before "),
+    (r"(?<=ms) after (?=[\w' ]{3,40} had (?:ended|begun)\b)", "after", " before "),
+    (r"(?<=\d s) after (?=[\w' ]{2,40} had (?:ended|begun)\b)", "after", " before "),
+    (r"(?<=[ m]s) later\b", "later", " earlier"),
     (r"\bThe last thing the user had typed before (?=it was)", "before", "The first thing the user typed after "),
 )
-"""How the offline writer tells an order, and the same turned round."""
+"""How an order is told, the word that tells it, and the same turned round."""
 _BEGINS = re.compile(r"(?:The (?:assistant|user|harness|agent|bash|edit|first|second|next)|A |An )\b")
+_LONGEST = 500
+"""Characters of a claim that is told in another place; a longer one holds more than one event."""
 _ENDINGS = (
     ("aborted", r"\b(?:was interrupted|was aborted|had been aborted|was cut short)\b", ("timed out", "crashed")),
     ("aborted", r"\b(?:was interrupted|was aborted)\b", ("ended because the provider reported an error",)),
@@ -40,10 +44,10 @@ _ENDINGS = (
 def reversed_order(essay: Essay, _: Random) -> Iterator[Plant]:
     """Tell two cited events in the wrong order, or turn a word of order round."""
     claims = essay.claims
-    for first, second in zip(claims, claims[1:], strict=False):
+    for first, second in pairwise(claims):
         if first.paragraph == second.paragraph and max(first.cites) < min(second.cites):
             (start, one), (_, two) = _unit(essay, first), _unit(essay, second)
-            if _BEGINS.match(one) and _BEGINS.match(two):
+            if max(len(one), len(two)) < _LONGEST and _BEGINS.match(one) and _BEGINS.match(two):
                 new = f"{two}. After that, {one[0].lower()}{one[1:]}"
                 proof = f"message {first.cites[-1]} came before message {second.cites[0]}"
                 yield plant("reversed order", essay, (start, second.closes[1], new), proof)
@@ -53,7 +57,6 @@ def reversed_order(essay: Essay, _: Random) -> Iterator[Plant]:
                 proof = f"the true word is {word!r}"
                 edit = (*match.span(), match.expand(new))
                 yield plant("reversed order", essay, edit, proof, essay.sentence_at(match.start()))
-    yield from _by_hand("reversed order", essay)
 
 
 def _unit(essay: Essay, claim: Claim) -> tuple[int, str]:
@@ -76,7 +79,6 @@ def wrong_cause(essay: Essay, chance: Random) -> Iterator[Plant]:
             edit = (*match.span(), cause)
             proof = f"recorded of {claim.cites}: {had}"
             yield plant("wrong cause of an end", essay, edit, proof, essay.sentence_at(match.start()))
-    yield from _by_hand("wrong cause of an end", essay)
 
 
 def _ends(essay: Essay, index: int) -> set[str]:
@@ -85,13 +87,3 @@ def _ends(essay: Essay, index: int) -> set[str]:
     if "Aborted" in recording.error(index) or "execution aborted" in recording.text(index):
         found.add("aborted")
     return found if found & {"stop", "tool-calls", "length"} else found | {"open"}
-
-
-def _by_hand(kind: str, essay: Essay) -> Iterator[Plant]:
-    """Changes written and proved by a reader: `by-hand.json`, of each essay by its name."""
-    changes = json.loads((Path(__file__).parent / "by-hand.json").read_text("utf-8"))
-    for change in changes.get(essay.name, []):
-        if change["kind"] == kind:
-            start = essay.markdown.index(change["true"])
-            edit = (start, start + len(change["true"]), change["false"])
-            yield plant(kind, essay, edit, change["proof"], essay.sentence_at(start))
