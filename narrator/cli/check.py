@@ -44,10 +44,7 @@ def check(
     opened = open_session(session, redact=not no_redact) if session is not None else None
     desk = _Desk(opened, redact=not no_redact)
     folder = essay != "-" and Path(essay).is_dir()
-    if folder:
-        results = list(_check_folder(Path(essay), desk))
-    else:
-        results = [desk.check(essay, _read(essay))]
+    results = list(_check_folder(Path(essay), desk)) if folder else [desk.check(essay, _read(essay))]
     for result in results:
         if result.error:
             complain(result.error)

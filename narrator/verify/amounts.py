@@ -39,28 +39,31 @@ def is_specific(figure: Figure) -> bool:
 
 def place_of(figure: Figure, text: str, messages: Iterable[Told]) -> Place | None:
     """Where in some messages a figure stands, with its unit or with what it counts where that is needed."""
+    if figure.sort == "number":
+        return _number_in(figure, text, messages)
+    found = (_found_in(figure, text, told) for told in messages)
+    return next((place for place in found if place is not None), None)
+
+
+def _found_in(figure: Figure, text: str, told: Told) -> Place | None:
+    match figure.sort:
+        case "word":
+            return find_word(figure, told, stems_of(text, figure))
+        case "instant" | "clock" | "day":
+            return find_instant(figure, told)
+        case _:
+            return find_text(figure, told)
+
+
+def _number_in(figure: Figure, text: str, messages: Iterable[Told]) -> Place | None:
     stems = stems_of(text, figure)
     bare: Place | None = None
     for told in messages:
-        match figure.sort:
-            case "number":
-                for place in find_number(figure, told, stems):
-                    if place.exact:
-                        return place
-                    if bare is None and _is_enough(figure, place):
-                        bare = place
-            case "span":
-                if (found := find_text(figure, told)) is not None:
-                    return found
-            case "word":
-                if (found := find_word(figure, told, stems)) is not None:
-                    return found
-            case "instant" | "clock" | "day":
-                if (found := find_instant(figure, told)) is not None:
-                    return found
-            case _:
-                if (found := find_text(figure, told)) is not None:
-                    return found
+        for place in find_number(figure, told, stems):
+            if place.exact:
+                return place
+            if bare is None and _is_enough(figure, place):
+                bare = place
     return bare
 
 
@@ -76,31 +79,32 @@ def judge_figure(
 ) -> Finding | None:
     """What is known of a figure from the messages the essay cites; None when only a search of all can tell.
 
-    `stated`: figures of its paragraph that hold; `known`: figures that hold elsewhere in the essay, folded.
+    `stated`: figures of its paragraph that hold; `known`: figures that hold elsewhere in the essay, by their `key_of`.
     """
-    session = [scope.cited.evidence.session]
-    weight = int(is_specific(figure))
     place = place_of(figure, text, scope.own) or _loose(figure, text, scope)
-    if place is not None and (place.exact or _other_unit(figure, scope.own) is None):
-        return Finding(found=_match(place), weight=weight)
-    if place_of(figure, text, session) is not None:
+    other = _other_unit(figure, scope.own)
+    if place is not None and (place.exact or other is None):
+        return Finding(found=_match(place), weight=int(is_specific(figure)))
+    if place_of(figure, text, [scope.cited.evidence.session]) is not None:
         return Finding(weight=0)
-    if (other := _other_unit(figure, scope.own)) is not None and not derive(figure, text, scope, stated, ()):
+    reason = derive(figure, text, scope, stated, stems_of(text, figure))
+    if other is not None and not reason:
         return Finding("figure-not-found", f"the record has it with another unit: {other.text}", nearest=other)
     if (place := place_of(figure, text, scope.near)) is not None:
         return Finding(found=_match(place), weight=0)
-    if reason := derive(figure, text, scope, stated, stems_of(text, figure)):
+    if reason:
         return Finding(says=f"derived: {reason}", derived=True, weight=0)
-    if key_of(figure, text) in known:
-        return Finding(weight=0)
+    return Finding(weight=0) if key_of(figure, text) in known else _away(figure, text, scope)
+
+
+def _away(figure: Figure, text: str, scope: Scope) -> Finding | None:
+    """Judge a figure that stands in nothing near: in what else the essay cites, or not at all."""
     if figure.sort == "word" and scope.own:
         return unfounded(figure, scope)
     place = place_of(figure, text, scope.cited.messages) or place_of(figure, text, scope.cited.beside())
     if place is not None:
         return found_elsewhere(figure, scope, place)
-    if figure.sort == "word" or (figure.sort == "number" and not weight):
-        return unfounded(figure, scope)
-    return None
+    return None if is_specific(figure) or figure.sort == "name" else unfounded(figure, scope)
 
 
 def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
@@ -110,7 +114,9 @@ def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
     stems = stems_of(text, figure)
     for told in scope.own:
         place = next(find_number(figure, told, ()), None)
-        if place is not None and any(stem in told.numeric for stem in stems):
+        if place is None:
+            continue
+        if not figure.value or (place.end <= len(told.folded) and any(stem in told.folded for stem in stems)):
             return place
     return None
 

@@ -1,8 +1,8 @@
 """Whether a citation bears its claim out: by the words that claim and message share, against the messages beside it.
 
-A weak sign, used only where no quotation and no figure of the claim stands in what is cited. The measure is BM25 (Robertson
-and Walker 1994), which weighs rare words more and long messages less; thresholds were set on essays whose citations were
-right and on the same essays with citations moved by one (`docs/checking.md`).
+A weak sign, used only where no quotation and no figure of the claim stands in what is cited. The measure is BM25
+(Robertson and Walker 1994), which weighs rare words more and long messages less; the thresholds were set on essays
+whose citations were right and on the same essays with citations moved by one (`docs/checking.md`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,34 @@ from narrator.verify.scope import Cited
 from narrator.verify.told import BORDER, Told
 from narrator.verify.wording import fold
 
-_LEAD, _SHARE = 4.0, 0.45
+_LEAD, _SHARE = 5.0, 0.45
 """A message beside the cited one must score so much more, and the cited one at most such a share of both."""
 _REPEATED = 8.0
 """The same where the assistant answers the user, whose request it often says again in more words."""
+_SHARED = 3
+"""Words of the claim that it must have."""
+_SHORT = 0.5
+"""A message counts as at least so long, against the average: a word of a short one is no better than another."""
 _SATURATION, _LENGTH = 1.2, 0.75
+_NEXT = 2
+"""How far a citation may be off the message that is its sentence's subject and still be a slip."""
 _SHOWN = 160
 _READ = 20_000
 """Characters of a message that are read for its words."""
 _WORD = re.compile(r"[a-z0-9][a-z0-9_]{2,}")
 _STOP = frozenset(
-    ["the", "and", "that", "this", "with", "for", "from", "were", "was", "had", "has", "have", "not", "its", "his", "her", "their", "they", "them", "then", "than", "but", "only", "also", "more", "less", "over", "about", "into", "onto", "after", "before", "each", "every", "all", "both", "other", "another", "which", "who", "whom", "whose", "where", "when", "while", "msg", "message", "messages", "assistant", "user", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "did", "does", "done", "been", "being", "are", "will", "would", "could", "should", "may", "might", "can", "cannot", "there", "here", "what", "how", "why", "said", "says", "wrote", "asked", "ran", "returned", "same", "such", "very", "just", "still", "even", "ever", "never", "most", "some", "any", "few", "many", "much", "first", "last", "next", "because", "since", "though", "although", "however", "yet", "out", "off", "down", "again", "between", "during", "without", "within", "upon", "through", "against", "under", "above"]
+    re.findall(
+        r"\S+",
+        """
+        the and that this with for from were was had has have not its his her their they them then than but only
+        also more less over about into onto after before each every all both other another which who whom whose
+        where when while msg message messages assistant user one two three four five six seven eight nine ten eleven
+        twelve did does done been being are will would could should may might can cannot there here what how why
+        said says wrote asked ran returned same such very just still even ever never most some any few many much
+        first last next because since though although however yet out off down again between during without within
+        upon through against under above
+        """,
+    )
 )
 
 
@@ -76,20 +93,17 @@ class Bearing:
         wanted = set(words_of(fold(claim)))
         own = self._score(wanted, self.words(cited))
         scored = [(self._score(wanted, self.words(told)), told.index, told) for told in beside]
-        best = max(scored, default=None)
-        if best is None:
+        score, _, best = max(scored, default=(0.0, 0, None))
+        if best is None or sum(word in self.words(best) for word in wanted) < _SHARED:
             return None
-        lead = _REPEATED if cited.role == "user" and best[2].role == "assistant" else _LEAD
-        if best[0] - own <= lead or own > _SHARE * (own + best[0]):
-            return None
-        return best[2]
+        lead = _REPEATED if cited.role == "user" and best.role == "assistant" else _LEAD
+        return best if score - own > lead and own <= _SHARE * (own + score) else None
 
     def _score(self, wanted: Iterable[str], words: Mapping[str, int]) -> float:
-        length = sum(words.values()) / self._average
+        length = max(_SHORT, sum(words.values()) / self._average)
         total = 0.0
         for word in wanted:
-            count = words.get(word, 0)
-            if count:
+            if count := words.get(word, 0):
                 held = self._frequency[word]
                 rare = math.log(1 + (len(self._told) - held + 0.5) / (held + 0.5))
                 total += rare * count * (_SATURATION + 1) / (count + _SATURATION * (1 - _LENGTH + _LENGTH * length))
@@ -111,9 +125,17 @@ def doubt_citations(
     better: dict[int, Told] = {}
     for one, claim in doubts:
         index = one.scope.indices[0]
-        if (found := bearing.better(claim, told[index], beside[index])) is not None:
+        if (named := _subject(claim)) is not None and 0 < abs(named - index) <= _NEXT:
+            better.update((id(one), found) for found in cited.told([named]))
+        elif (found := bearing.better(claim, told[index], beside[index])) is not None:
             better[id(one)] = found
     return [_doubted(one, better[id(one)]) if id(one) in better else one for own in judged for one in own]
+
+
+def _subject(claim: str) -> int | None:
+    """The message that a claim's last sentence begins with: `Message 12 is …`."""
+    found = re.search(r"(?:^|[.!?] )\W*(?:[Mm]essage|[Mm]sg) (\d+)[^.]*$", claim)
+    return int(found[1]) if found is not None else None
 
 
 def _unproven(passage: Passage, own: Sequence[Judged], claims: Sequence[Judged]) -> Iterator[tuple[Judged, str]]:

@@ -74,9 +74,8 @@ def find_cites(block: Block) -> list[Cite]:
         if one.start not in block.escaped and not _within(one.start, block.codes)
     ]
     taken = [(one.start, one.end) for one in found] + block.codes
-    for match in _MENTION.finditer(block.text):
-        if not _within(match.start(), taken):
-            found.append(Cite(match.start(), match.end(), tuple(_named(match)), bracketed=False))
+    named = (match for match in _MENTION.finditer(block.text) if not _within(match.start(), taken))
+    found += [Cite(match.start(), match.end(), tuple(_named(match)), bracketed=False) for match in named]
     return sorted(found)
 
 

@@ -26,12 +26,23 @@ _COMMAND = re.compile(r"(?:^|&&|\|\||;|\n|command: ?)\s*([a-z][a-z0-9_.-]+)(?= )
 _RANGE = re.compile(r"\b[A-Za-z]{1,8}[-_ ]?(\d{1,4})\s*(?:to|through|[-–—]|…)\s*[A-Za-z]{0,8}[-_ ]?(\d{1,4})\b")
 _READ, _OFTEN = 20_000, 4
 _TOKENS = re.compile(r"tokens in (\d+)|out (\d+)|(\d+) read from cache|(\d+) written to cache")
-_HEDGE = re.compile(r"\b(?:about|roughly|around|nearly|almost|some|over|under|approximately|close to|circa|more than|less than)\s+\S{0,3}$|[~≈]\s*$", re.IGNORECASE)  # fmt: skip
+_HEDGE = re.compile(
+    r"\b(?:about|roughly|around|nearly|almost|some|over|under|approximately|close to|(?:more|less) than)\s+\S{0,3}$"
+    r"|[~≈]\s*$",
+    re.IGNORECASE,
+)
 _ALL_MOST_CITED = 12
 _ABOUT = 0.03
 """How far "about" may be off."""
 _ACTS = frozenset(
-    ["messag", "step", "turn", "call", "comman", "attemp", "check", "poll", "launch", "run", "start", "reply", "answer", "reques", "round", "crash", "failur", "restar", "try", "tries", "probe", "edit", "test", "readin", "questi", "prompt", "retry", "retrie", "respon", "action", "change", "copy", "copie", "read", "query", "lookup"]
+    re.findall(
+        r"\S+",
+        """
+        messag step turn call comman attemp check poll launch run start reply answer reques round crash failur
+        restar try tries probe edit test readin questi prompt retry retrie respon action change copy copie read
+        query lookup
+        """,
+    )
 )
 """Stems of what one message each may be."""
 
@@ -66,7 +77,7 @@ def _agrees(value: float, figure: Figure, scale: float = 1.0) -> bool:
 
 def _elapsed(figure: Figure, scope: Scope) -> str:
     """The time between two recorded times of the messages cited."""
-    if figure.unit not in SCALE or SCALE[figure.unit][0] != "time":
+    if not figure.value or figure.unit not in SCALE or SCALE[figure.unit][0] != "time":
         return ""
     scale = SCALE[figure.unit][1]
     told = sorted({one.index: one for one in [*scope.timed, *scope.near[:6]]}.items())
@@ -149,7 +160,7 @@ def _counted(number: int, own: Sequence[Told], cited: Sequence[int], stems: Sequ
     names = [stem for stem in stems if len(stem) > 2]
     for told in own[:_ALL_MOST_CITED]:
         for what, count in _counts(told, names):
-            if count == number:
+            if count == number > 0:
                 yield f"{what} in message {told.index}"
 
 

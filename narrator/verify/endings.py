@@ -18,6 +18,7 @@ _HEDGE = re.compile(
     r"predicts?|against|for it|guess|assum\w+|without|instead of|rather than|as if|unless)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
+_READING = re.compile(r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b", re.IGNORECASE)
 _TURN = r"(?:turn|step|message|answer|reply|response|stream|request|completion|generation|call|it)"
 
 
@@ -40,42 +41,46 @@ def _cause(pattern: str, needs: str, words: str, says: str) -> Cause:
 
 CAUSES = (
     _cause(
-        r"\b(?:timed out|(?:a|the) time-?out (?:ended|stopped|cut|closed)|ended (?:in|with|by) a time-?out|because of a time-?out|"
-        r"due to a time-?out|(?:hit|reached|ran into) (?:a|the|its) time(?:-?out| limit))\b",
+        r"\b(?:timed out|(?:a|the) time-?out (?:ended|stopped|cut|closed)|ended (?:in|with|by) a time-?out|"
+        r"(?:because of|due to) a time-?out|(?:hit|reached|ran into) (?:a|the|its) time(?:-?out| limit))\b",
         "",
         r"time-?d? ?out|timeout|deadline",
         "a time-out",
     ),
     _cause(
-        r"\b(?:(?:aborted|cancell?ed|interrupted|stopped|killed|cut off|ended) by (?:the|a) (?:user|person|human|operator)|the user (?:had |then |himself )?"
-        r"(?:aborted|cancell?ed|interrupted|killed|pressed escape|hit escape|stopped the (?:turn|step|answer|message)))\b",
+        r"\b(?:(?:aborted|cancell?ed|interrupted|stopped|killed|cut off|ended) by (?:the|a) "
+        r"(?:user|person|human|operator)|the user (?:had |then |himself )?(?:aborted|cancell?ed|interrupted|killed|"
+        r"pressed escape|hit escape|stopped the (?:turn|step|answer|message)))\b",
         "",
         r"by (?:the )?user|user (?:aborted|cancel|interrupt|stopped)|escape|esc ",
         "the user as who ended it",
     ),
     _cause(
-        r"\b(?:TURN\s+(?:had\s+|then\s+)?crashed|(?:ended|died) (?:in|with|by|of) a crash|because (?:of a crash|the (?:process|harness|agent) crashed)|"
-        r"due to a crash|the (?:harness|agent|process|client) (?:had )?crashed)\b",
+        r"\b(?:TURN\s+(?:had\s+|then\s+)?crashed|(?:ended|died) (?:in|with|by|of) a crash|"
+        r"(?:because of|due to) a crash|the (?:harness|agent|process|client) (?:had )?crashed)\b",
         "unfinished",
         r"crash|panic|segmentation|core dumped|sigkill|out of memory",
         "a crash",
     ),
     _cause(
-        r"\b(?:(?:a|an|the) (?:provider|endpoint|api|network|server) (?:error|failure|outage)|provider error|(?:overloaded|rate[- ]limit(?:ed)?) (?:by|at|from) the (?:provider|endpoint|api)|the (?:provider|endpoint|api) "
-        r"(?:returned|reported|answered with|failed with) an error|an? (?:api|server|endpoint|network|connection) error)\b",
+        r"\b(?:(?:an?|the) (?:provider|endpoint|api|network|server|connection) (?:error|failure|outage)|provider error|"
+        r"(?:overloaded|rate[- ]limit(?:ed)?) (?:by|at|from) the (?:provider|endpoint|api)|"
+        r"the (?:provider|endpoint|api) (?:returned|reported|answered with|failed with) an error)\b",
         "provider-error",
-        r"api ?error|overloaded|rate.?limit|econn|connection (?:reset|refused|error|lost)|unreachable|network error|(?:http|status) [45]\d\d",
+        r"api ?error|overloaded|rate.?limit|econn|connection (?:reset|refused|error|lost)|unreachable|network error|"
+        r"(?:http|status) [45]\d\d",
         "an error of the endpoint",
     ),
     _cause(
-        r"\b(?:(?:hit|reached|ran into|exceeded) (?:the|its|a|an) (?:output|token|length|context)[- ](?:token )?limit|cut off (?:by|at) (?:the|its|a) "
-        r"(?:output|token|length)[- ]limit|ran out of (?:output )?tokens)\b",
+        r"\b(?:(?:hit|reached|ran into|exceeded) (?:the|its|an?) (?:output|token|length|context)[- ](?:token )?limit|"
+        r"cut off (?:by|at) (?:the|its|a) (?:output|token|length)[- ]limit|ran out of (?:output )?tokens)\b",
         "cut-off",
         r"length|max_tokens|token limit|context length|limit",
         "a limit of length",
     ),
     _cause(
-        r"\b(?:TURN\s+(?:had\s+)?(?:ended|finished|completed) (?:normally|by itself|successfully|on its own)|ended with a normal (?:stop|end|ending))\b",
+        r"\b(?:TURN\s+(?:had\s+)?(?:ended|finished|completed) (?:normally|by itself|successfully|on its own)|"
+        r"ended with a normal (?:stop|end|ending))\b",
         "",
         r"finish (?:stop|tool-calls|end_turn|tool_use)",
         "a normal end",
@@ -103,11 +108,7 @@ def _is_hedged(text: str, clause: Clause, match: re.Match[str]) -> bool:
     """Whether the words that state a cause stand under a doubt, a negation, or one of several readings."""
     before = re.split(r"[.;:—]", text[clause.start : match.start()])[-1]
     behind = re.split(r"[.;:—,]", text[match.end() : clause.end])[0]
-    reading = re.search(
-        r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b",
-        text[clause.start : match.start()],
-        re.IGNORECASE,
-    )
+    reading = _READING.search(text, clause.start, match.start())
     return bool(_HEDGE.search(before + match[0]) or reading or re.search(r"\?|\bor\b|\bmay\b|\bmight\b", behind))
 
 

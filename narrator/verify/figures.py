@@ -93,14 +93,18 @@ _UNIT = "|".join(re.escape(form) for form in sorted(UNIT, key=len, reverse=True)
 _RATE = r"[A-Za-z]{1,8}/(?:s|sec|min|h|hour|day)"
 _LETTER = "[sSmMhHdDkKgGtTBWC]"
 _N = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
-_FILE = r"py|md|json|jsonl|sh|txt|log|toml|ya?ml|rs|go|c|h|cc|cpp|cu|js|ts|tsx|html|css|ini|cfg|conf|lock|so|whl|gz|db|service"
+_FILE = (
+    r"py|md|json|jsonl|sh|txt|log|toml|ya?ml|rs|go|c|h|cc|cpp|cu|js|ts|tsx|html|css|ini|cfg|conf|lock|so|whl|gz|db|"
+    r"service"
+)
 
 _FIGURE = re.compile(
     rf"""
     (?<![A-Za-z0-9_])(?=[\w~./+\#≈−-])(?:    # every figure begins where a word does
     (?P<instant>(?<![\w.-])\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[ ]UTC)?(?!\w))
   | (?P<clock>(?<![\w.:])\d{{1,2}}:\d\d(?::\d\d)?(?:\.\d+)?(?![\w:]))
-  | (?P<day>(?<!\w)(?:\d{{1,2}}(?:st|nd|rd|th)?\ (?:{_MONTHS})|(?:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?)\b(?:,?\ \d{{4}}\b)?)
+  | (?P<day>(?:\d{{1,2}}(?:st|nd|rd|th)?\ (?:{_MONTHS})|(?:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?)\b
+      (?:,?\ \d{{4}}\b)?)
   | (?P<path>https?://[^\s<>()"'“”]+[^\s<>()"'“”.,;:!?]
       | (?<![\w.@/-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?::[~\w./-]*[\w/])?
       | (?<![\w.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+)?(?![\w.])
@@ -112,10 +116,10 @@ _FIGURE = re.compile(
   | (?P<span>(?<![\w.,/-]){_N}\s?(?:d|h|min)\s{_N}\s?(?:h|min|s)(?!\w))
   | (?P<number>(?<![\w.,/#+-])[-−+~≈]?(?:{_N})
       (?:(?P<range>\s?[–-]\s?|\ to\ )(?={_N}\s?(?:{_UNIT})))?
-      (?:[ \u00a0\u202f-]?(?P<unit>(?:{_RATE}|{_UNIT})(?![\w/]))|(?P<letter>[ ]?{_LETTER}(?![\w'’/])))?(?![\w]))
+      (?:[ \u00a0\u202f-]?(?P<unit>(?:{_RATE}|{_UNIT})(?![\w/]))|(?P<letter>[ ]?{_LETTER}(?![\w'’/])))?(?!\w))
   | (?P<name>(?<![\w/.-])(?:[A-Za-z][\w-]*_[\w-]*\w|\#\d+|--[a-z][\w-]+|[A-Za-z]\w*(?:Error|Exception)\b
       |(?=[\w.+-]*\d)[A-Za-z][\w]*(?:[.+-]\w+)*)(?![\w]))
-  | (?P<word>(?<![\w-])(?:(?:{_TENS})-(?:one|two|three|four|five|six|seven|eight|nine)|{"|".join(WORDS)})(?![\w-]|\s+of\s+the\s+same)))
+  | (?P<word>(?<!-)(?:(?:{_TENS})-(?:one|two|three|four|five|six|seven|eight|nine)|{"|".join(WORDS)})(?![\w-])))
     """,
     re.VERBOSE | re.IGNORECASE,
 )

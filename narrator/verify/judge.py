@@ -32,19 +32,13 @@ def verify_essay(markdown: str, evidence: Evidence) -> Report:
     cites = cites_of(blocks)
     cited = Cited(evidence, (one for own in cites for one in own))
     known: set[str] = set()
-    judged: list[list[Judged]] = []
     passages = read_passages(blocks, cited, cites)
-    for passage in passages:
-        judged.append(
-            [
-                *_judge_citations(passage, cited),
-                *_judge_quotations(passage, known),
-                *_judge_figures(passage, known),
-            ]
-        )
-    judged = _search_far(judged, cited)
+    first = [
+        [*_judge_citations(one, cited), *_judge_quotations(one, known), *_judge_figures(one, known)] for one in passages
+    ]
+    judged = _search_far(first, cited)
     claims = [one for passage, own in zip(passages, judged, strict=True) for one in judge_claims(passage, cited, own)]
-    settled = doubt_citations(passages, cited, [[*own] for own in judged], claims)
+    settled = doubt_citations(passages, cited, judged, claims)
     statements = (as_statement(one, markdown) for one in [*settled, *claims])
     return make_report(_as_settled(one) if evidence.was_settled(one) else one for one in statements)
 

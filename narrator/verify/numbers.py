@@ -20,56 +20,14 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
-    [
-        "the",
-        "and",
-        "that",
-        "this",
-        "with",
-        "for",
-        "from",
-        "were",
-        "was",
-        "had",
-        "has",
-        "have",
-        "not",
-        "its",
-        "his",
-        "her",
-        "their",
-        "they",
-        "them",
-        "then",
-        "than",
-        "but",
-        "only",
-        "also",
-        "more",
-        "less",
-        "over",
-        "about",
-        "into",
-        "onto",
-        "after",
-        "before",
-        "each",
-        "every",
-        "all",
-        "both",
-        "other",
-        "another",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "where",
-        "when",
-        "while",
-        "of",
-        "msg",
-        "record",
-    ]
+    re.findall(
+        r"\S+",
+        """
+        the and that this with for from were was had has have not its his her their they them then than but only
+        also more less over about into onto after before each every all both other another which who whom whose
+        where when while of msg record
+        """,
+    )
 )
 
 

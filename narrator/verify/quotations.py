@@ -80,23 +80,28 @@ def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -
     """
     if not wanted.parts:
         return Finding(weight=0)
-    held = _held_in(wanted, scope.own, after) or _named_in(wanted, scope.own)
-    if held is not None:
+    if (held := _in_any(wanted, scope.bracketed, after)) is not None:
         return held
     loose = wanted.fenced or wanted.is_name or not scope.strict or " ".join(wanted.parts) in known
-    near = _held_in(wanted, scope.near, after) or _named_in(wanted, scope.near)
-    if near is None:
-        near = _held_in(wanted, scope.cited.messages, after) or _named_in(wanted, scope.cited.messages)
-    if near is not None:
+    if (
+        near := _in_any(wanted, [*scope.own, *scope.near], after) or _in_any(wanted, scope.cited.messages, after)
+    ) is not None:
         return near._replace(weight=0) if loose else _elsewhere(near)
-    if (ours := _ours(wanted, [*scope.own, *scope.near])) is not None:
-        return ours
+    return _ours(wanted, [*scope.own, *scope.near]) or _beside(wanted, scope, after, loose=loose)
+
+
+def _beside(wanted: Wanted, scope: Scope, after: str, *, loose: bool) -> Finding | None:
+    """Judge a quotation that stands in nothing the essay cites, by the session's own names and the messages beside."""
     if wanted.is_name and _named_in(wanted, [scope.cited.evidence.session]):
         return Finding(weight=0)
-    beside = _held_in(wanted, scope.cited.beside(), after)
-    if beside is not None:
+    if (beside := _held_in(wanted, scope.cited.beside(), after)) is not None:
         return beside._replace(weight=0) if loose and not scope.own else _elsewhere(beside)
     return None
+
+
+def _in_any(wanted: Wanted, messages: Sequence[Told], after: str) -> Finding | None:
+    """Judge a quotation by the messages that hold it, in their text or as a name."""
+    return _held_in(wanted, messages, after) or _named_in(wanted, messages)
 
 
 def found_far(wanted: Wanted, scope: Scope, told: Told) -> Finding | None:
@@ -164,13 +169,13 @@ def _hold(wanted: Wanted, told: Told, span: tuple[int, int], parts: Sequence[str
     if _NEGATION.search(before) and not _ANY_NEGATION.search(wanted.before[-40:]):
         lost = before.split(BORDER)[-1].split()[-1]
         says = f"the record has “{lost}” right before these words"
-        return Finding("quote-altered", says, nearest=_widened(told, parts, span))
+        return Finding("quote-altered", says, nearest=_widened(told, span))
     begins = span[0] == 0 or re.search(r"[.!?:\n" + BORDER + r"] ?[\"'(-]*$", text[: span[0]])
     ended = re.search(r"[.!]$", quote.words.strip()) or re.match(r"\s*(?:[.!]|\[msg[^\]]*\]\.)", after)
     whole = len(" ".join(parts).split()) >= 4 and begins and ended and not quote.words.rstrip().endswith("…")
     if whole and (condition := _CONDITION.match(text[span[1] :])) is not None:
         says = f"the record goes on with a condition: “{condition[0].strip(' ,;:-')} …”"
-        return Finding("quote-altered", says, nearest=_widened(told, parts, span))
+        return Finding("quote-altered", says, nearest=_widened(told, span))
     return Finding(found=match)
 
 
@@ -180,12 +185,11 @@ def _recorded(wanted: Wanted, told: Told, parts: Sequence[str]) -> str:
     return words if words in told.raw else original(told.raw, parts)
 
 
-def _widened(told: Told, parts: Sequence[str], span: tuple[int, int]) -> Match:
+def _widened(told: Told, span: tuple[int, int]) -> Match:
     """The words with some of what stands round them."""
     start = told.folded.rfind(" ", 0, max(0, span[0] - 20)) + 1
-    return Match(
-        index=told.index, text=original(told.raw, [told.folded[start : span[1] + 40].split(BORDER)[0].strip()])
-    )
+    words = told.folded[start : span[1] + 40].split(BORDER)[0].strip()
+    return Match(index=told.index, text=original(told.raw, [words]))
 
 
 def _named_in(wanted: Wanted, messages: Iterable[Told]) -> Finding | None:

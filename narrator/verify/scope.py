@@ -71,6 +71,13 @@ class Scope:
         return self.cited.told(indices)
 
     @cached_property
+    def bracketed(self) -> list[Told]:
+        """Of those, the messages that its citations name in brackets; all, where it has no brackets."""
+        cites = [one for one in self.clause.cites if one.bracketed] if self.clause is not None else []
+        named = set(self.cited.of(cites))
+        return [told for told in self.own if told.index in named] if named else self.own
+
+    @cached_property
     def near(self) -> list[Told]:
         """Those cited round about and not by the clause itself."""
         around = self.cited.of(self.clause.around) if self.clause is not None else ()

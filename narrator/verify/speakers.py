@@ -28,14 +28,21 @@ _IRREGULAR = (
     "did|went|took|made|gave|got|kept|held|put|set|saw|left|held|began|brought|sent|drew|spoke|thought|knew|meant|"
     "came|let|wrote|had to|was|became|understood|chose|built|cut|paid|lost|won|met|rose|fell"
 )
-_ADVERB = r"(?:\s+(?:then|later|first|also|now|next|at once|simply|only|again|instead|had|has|have|itself|once|just|already|\w+ly)){0,3}"
+_ADVERB = (
+    r"(?:\s+(?:then|later|first|also|now|next|at once|simply|only|again|instead|had|has|have|itself|once|just|already|"
+    r"\w+ly)){0,3}"
+)
 _WHO = r"(?P<who>user|person|human|operator|assistant|agent|model|harness|tool|server|shell|command|log)"
 _SAYING = re.compile(rf"\b[Tt]he\s+{_WHO}(?P<owner>['’]s)?{_ADVERB}\s+(?P<verb>{_SAID})\b")
-_ACTING = re.compile(rf"^\W*(?:(?:But|And|Then|Next|So|Here|Meanwhile|Afterwards|Instead|Finally|Later)[, ]+)?[Tt]he\s+{_WHO}{_ADVERB}\s+(?P<verb>did not|never|\w{{2,}}ed|{_SAID}|{_DID}|{_IRREGULAR})\b")  # fmt: skip
-_STORED = re.compile(
-    r"\b[Mm](?:essage|sg)\s+(?P<index>\d+)\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?(?P<role>user|assistant)(?:['’]s)?\s+"
-    r"(?:message|turn|step|reply|answer|request)\b"
+_ACTING = re.compile(
+    r"^\W*(?:(?:But|And|Then|Next|So|Here|Meanwhile|Afterwards|Instead|Finally|Later)[, ]+)?"
+    rf"[Tt]he\s+{_WHO}{_ADVERB}\s+(?P<verb>did not|never|\w{{2,}}ed|{_SAID}|{_DID}|{_IRREGULAR})\b"
 )
+_STORED = re.compile(
+    r"\b[Mm](?:essage|sg)\s+(?P<index>\d+)\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?"
+    r"(?P<role>user|assistant)(?:['’]s)?\s+(?:message|turn|step|reply|answer|request)\b"
+)
+_ACTOR = re.compile(r"\b[Tt]he (?:user|assistant|agent|model|harness)\b")
 _SIDE = {
     "user": "user",
     "person": "user",
@@ -51,7 +58,14 @@ _SIDE = {
     "command": "tool",
     "log": "tool",
 }
-_SPOKEN = {"text": "", "synthetic": "harness", "reasoning": "assistant", "input": "assistant", "output": "tool", "error": "tool"}  # fmt: skip
+_SPOKEN = {
+    "synthetic": "harness",
+    "reasoning": "assistant",
+    "input": "assistant",
+    "output": "tool",
+    "error": "tool",
+}
+"""Whose words a stretch holds that is no plain text."""
 _BEFORE = 140
 """Characters of a sentence before a quotation in which its speaker is looked for."""
 
@@ -137,10 +151,11 @@ def _wrong_deeds(text: str, clause: Clause, scope: Scope) -> Iterator[Charge]:
     wrong = (named == "user" and not typed and not any(told.by_user for told in scope.own)) or (
         named == "assistant" and roles == {"user"}
     )
-    if wrong and not _shared(text[clause.start : clause.end], found.end()):
+    # Where another side acts later in the sentence, the citation may be for that.
+    if wrong and _ACTOR.search(text, clause.start + found.end(), clause.end) is None:
         start = clause.start + len(text[clause.start : clause.end]) - len(text[clause.start : clause.end].lstrip())
         says = f"what is cited is {_listed(scope.own)}, not the {named}'s"
-        yield Charge(start, clause.start + found.end() + (start - clause.start), Finding("wrong-role", says))
+        yield Charge(start, start + found.end(), Finding("wrong-role", says))
 
 
 def _is_typed(told: Told) -> bool:
@@ -150,16 +165,10 @@ def _is_typed(told: Told) -> bool:
     return "synthetic" not in told.kinds or any(stretch.kind == "text" for stretch in told.stretches)
 
 
-def _shared(sentence: str, behind: int) -> bool:
-    """Whether another side acts later in the same sentence: the citation may be for that."""
-    return re.search(
-        r"\b(?:user|assistant|agent|model|harness|tool|it|which|who|and)\b", sentence[behind:]
-    ) is not None and (re.search(r"\b[Tt]he (?:user|assistant|agent|model|harness)\b", sentence[behind:]) is not None)
-
-
 def _listed(messages: Iterable[Told]) -> str:
-    roles = sorted({"the harness's" if set(told.kinds) & {"synthetic", "compaction-request"} else f"the {told.role}'s" for told in messages})  # fmt: skip
-    return " and ".join(roles)
+    harness = {"synthetic", "compaction-request"}
+    roles = {"the harness's" if harness & set(told.kinds) else f"the {told.role}'s" for told in messages}
+    return " and ".join(sorted(roles))
 
 
 def _wrong_place(text: str, clause: Clause, scope: Scope) -> Iterator[Charge]:

@@ -11,18 +11,20 @@ from narrator.verify.scope import Cited
 from narrator.verify.speakers import Charge
 
 _OURS = re.compile(
-    r"\bthe (?:session['’]s )?outline\b|\bthe (?:part|parts|portion|text|window|excerpt|excerpts|context|material)s? "
-    r"(?:that (?:is|was|were) )?(?:shown|given|provided|supplied)(?: to me| here)?\b"
-    r"|\bthe (?:excerpt|prompt)s?\b(?= (?:shows?|gives?|says?|lists?|does|do|is|ends|stops))|\brecord:? lines?\b|\bthe record line\b"
-    r"|\bnot (?:shown|listed) here\b|\bwhat (?:I|we) (?:was|were|am|are) (?:given|shown)\b|\baccording to the metadata\b"
-    r"|\bthe (?:provided|supplied|given) (?:context|outline|excerpt|window|transcript|evidence|material)\b|\bleft out for length\b"
-    r"|\bin my context window\b|\bI (?:was|am) (?:not )?(?:given|shown)\b|\bthe context window (?:shown|given)\b",
+    r"\bthe (?:session['’]s )?outline\b"
+    r"|\bthe (?:parts?|portions?|text|window|excerpts?|context|material) (?:that (?:is|was|were) )?"
+    r"(?:shown|given|provided|supplied)(?: to me| here)?\b"
+    r"|\bthe (?:excerpt|prompt)s?\b(?= (?:shows?|gives?|says?|lists?|does|do|is|ends|stops))"
+    r"|\b(?:the )?record:? lines?\b|\bnot (?:shown|listed) here\b|\baccording to the metadata\b"
+    r"|\bwhat (?:I|we) (?:was|were|am|are) (?:given|shown)\b|\bI (?:was|am) (?:not )?(?:given|shown)\b"
+    r"|\bthe (?:provided|supplied|given) (?:context|outline|excerpt|window|transcript|evidence|material)\b"
+    r"|\bleft out for length\b|\bin my context window\b",
     re.IGNORECASE,
 )
 _ACTOR = re.compile(
-    r"\b(?:the (?:user|assistant|agent|model|harness|server|build|command|script|process|tool|session|run)|it|they|he|she)\s+"
-    r"(?:\w+ly\s+|then\s+|had\s+|first\s+)?(?:\w{2,}ed|wrote|ran|said|told|began|went|sent|came|got|gave|found|took|built|chose|made|"
-    r"was|were|did|saw|left|put|set|read|held|kept|broke|fell|rose|lost|met)\b",
+    r"\b(?:the (?:user|assistant|agent|model|harness|server|build|command|script|process|tool|session|run)|"
+    r"it|they|he|she)\s+(?:\w+ly\s+|then\s+|had\s+|first\s+)?(?:\w{2,}ed|wrote|ran|said|told|began|went|sent|came|got|"
+    r"gave|found|took|built|chose|made|was|were|did|saw|left|put|set|read|held|kept|broke|fell|rose|lost|met)\b",
     re.IGNORECASE,
 )
 _CERTAIN_ACTOR = re.compile(r"\bthe (?:user|assistant|agent|harness)\s", re.IGNORECASE)
