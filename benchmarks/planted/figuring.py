@@ -36,39 +36,26 @@ _UNITS = {
     "W": "kW",
     "gigabytes": "megabytes",
 }
-_UNIT = re.compile(
-    rf"(?<![\w.,/:-])(\d[\d,.]*)( ?)({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?![\w/])"
+_LONGEST_FIRST = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+_UNIT = re.compile(rf"(?<![\w.,/:-])(\d[\d,.]*)( ?)({_LONGEST_FIRST})(?![\w/])")
+_WORDS = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen"),
 )
-_WORDS = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "twenty",
-]
 _COUNT = re.compile(
-    rf"(?<![\w.,/:-])(?P<count>\d[\d,]*|{'|'.join(_WORDS[1:])})(?= (?:[\w-]+ ){{0,2}}(?:messages|lines|calls?|files|times|ranks|cards|"
-    r"GPUs|shards|streams|packages|requests?|steps|tests|attempts|summaries|minutes|seconds|tokens|further|new|cached|"
-    r"output|layers|experts|connections|tools|turns|parts|words|characters|processes|answers|items|entries|matches|"
-    r"runs|commands|bytes|keys|prompts|samples|workers|errors|failures|versions|nodes|hours|days|checkpoints)\b)"
+    rf"(?<![\w.,/:-])(?P<count>\d[\d,]*|{'|'.join(_WORDS[1:])})(?= (?:[\w-]+ ){{0,2}}"
+    r"(?:messages|lines|calls?|files|times|ranks|cards|GPUs|shards|streams|packages|requests?|steps|tests|attempts|"
+    r"summaries|minutes|seconds|tokens|further|new|cached|output|layers|experts|connections|tools|turns|parts|words|"
+    r"characters|processes|answers|items|entries|matches|runs|commands|bytes|keys|prompts|samples|workers|errors|"
+    r"failures|versions|nodes|hours|days|checkpoints)\b)"
 )
 _PATH = re.compile(
     r"(?<![\w.@:/-])(?:~?/|[\w.-]+/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.(?:py|sh|md|json|log|txt|env|toml|cu|so|service|pt)\b"
     r"|(?<![\w.@:/-])/(?:[\w.@+-]+/)+[\w.@+-]+"
 )
 _VERSION = re.compile(
-    r"(?<![\w.@/-])v?\d+\.\d+(?:\.\d+)+|(?<=[Pp]ython )3\.\d+|(?<=python)3\.\d+|(?<=[Uu]buntu )\d+\.\d+|(?<=CUDA )\d+\.\d+|(?<=-)\d+\.\d+\.\d+(?=[+.-])"
+    r"(?<![\w.@/-])v?\d+\.\d+(?:\.\d+)+|(?<=-)\d+\.\d+\.\d+(?=[+.-])"
+    r"|(?<=[Pp]ython )3\.\d+|(?<=python)3\.\d+|(?<=[Uu]buntu )\d+\.\d+|(?<=CUDA )\d+\.\d+"
 )
 _ADDRESS = re.compile(r"\d+(?:\.\d+){3}$")
 _CLOCK = re.compile(r"(?<![\w:.])\d{2}:\d{2}(?::\d{2})?(?![\w:.]\d)")
@@ -118,7 +105,7 @@ def inflated_count(essay: Essay, chance: Random) -> Iterator[Plant]:
         word = match["count"] in _WORDS
         old = _WORDS.index(match["count"]) + 1 if word else int(match["count"].replace(",", ""))
         value = old + chance.choice([2, 3, 4]) if old < 10 else int(old * chance.choice([1.5, 2.5, 3.1])) + 1
-        new = _WORDS[value - 1] if word and value <= len(_WORDS) - 1 else f"{value:,}" if value > 9999 else str(value)
+        new = _WORDS[value - 1] if word and value <= len(_WORDS) else f"{value:,}" if value > 9999 else str(value)
         if not _stands(essay, claim.nearby, str(value)) and new not in essay.markdown[slice(*claim.paragraph)]:
             proof = f"counted were {old}; {value} stands in none of {sorted(claim.nearby)}"
             yield plant("inflated count", essay, (*match.span("count"), new), proof)

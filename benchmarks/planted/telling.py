@@ -46,7 +46,8 @@ def reversed_order(essay: Essay, _: Random) -> Iterator[Plant]:
     claims = essay.claims
     for first, second in pairwise(claims):
         if first.paragraph == second.paragraph and max(first.cites) < min(second.cites):
-            (start, one), (_, two) = _unit(essay, first), _unit(essay, second)
+            start, one = _unit(essay, first)
+            two = _unit(essay, second)[1]
             if max(len(one), len(two)) < _LONGEST and _BEGINS.match(one) and _BEGINS.match(two):
                 new = f"{two}. After that, {one[0].lower()}{one[1:]}"
                 proof = f"message {first.cites[-1]} came before message {second.cites[0]}"
