@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from narrator.report import Match
@@ -94,7 +95,7 @@ def judge_figure(
         return Finding(found=_match(place), weight=0)
     if reason:
         return Finding(says=f"derived: {reason}", derived=True, weight=0)
-    return Finding(weight=0) if key_of(figure, text) in known else _away(figure, text, scope)
+    return Finding(weight=0, again=True) if key_of(figure, text) in known else _away(figure, text, scope)
 
 
 def _away(figure: Figure, text: str, scope: Scope) -> Finding | None:
@@ -116,7 +117,9 @@ def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
         place = next(find_number(figure, told, ()), None)
         if place is None:
             continue
-        if not figure.value or (place.end <= len(told.folded) and any(stem in told.folded for stem in stems)):
+        labelled = not re.match(r"\s+[^\W\d]{3}", text[figure.end :])  # `depth 10`: nothing is counted
+        named = labelled or any(stem in told.folded for stem in stems)
+        if not figure.value or (place.end <= len(told.folded) and named):
             return place
     return None
 

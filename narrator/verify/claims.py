@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from narrator.verify.amounts import is_specific
 from narrator.verify.endings import judge_endings
 from narrator.verify.judged import Judged, Passage
 from narrator.verify.order import Event, judge_order
@@ -28,10 +29,19 @@ def judge_claims(passage: Passage, cited: Cited, own: Sequence[Judged]) -> Itera
         *judge_wording(text, cited),
     ]
     if passage.block.kind != "heading":
-        fresh = [one.start for one in own if one.sort != "citation" and one.finding is not None and one.finding.weight]
+        fresh = [one.start for one in own if _is_fresh(one)]
         charges += judge_uncited(text, clauses, fresh, cites=bool(passage.cites))
     for charge in charges:
         yield Judged(passage, charge.start, charge.end, "claim", passage.scope_at(charge.start), charge.finding)
+
+
+def _is_fresh(one: Judged) -> bool:
+    """Whether it is a figure or quotation that says something of the session and was not said before."""
+    if one.finding is None or one.finding.again or not one.finding.judged:
+        return False
+    if isinstance(one.wanted, Wanted):
+        return not one.wanted.is_name and not one.wanted.is_term
+    return one.wanted is not None and is_specific(one.wanted)
 
 
 def _holders(one: Judged, cited: Cited) -> list[Told]:

@@ -65,6 +65,11 @@ class Clause(NamedTuple):
     """Whether a citation of its own closes it."""
     sentence: tuple[int, int]
 
+    @property
+    def tied(self) -> bool:
+        """Whether a citation closes it or the sentence behind it, or it names a message itself."""
+        return any(one.bracketed or self.start <= one.start < self.end for one in self.cites)
+
 
 def find_cites(block: Block) -> list[Cite]:
     """Citations and messages named in running text, in order; what stands in code is neither."""
@@ -188,8 +193,8 @@ def find_clauses(text: str, cites: Sequence[Cite], quotations: Sequence[Quotatio
                 clauses.append(Clause(position, one.end, (one, *named), around, own=True, sentence=(first, last)))
                 position = one.end
         if text[position:last].strip(" .,;:)\n"):
-            tied = _tied(brackets, first, position, last)
             named = _mentioned(cites, position, last)
+            tied = _tied(brackets, first, position, last) or ([] if named else _mentioned(cites, 0, first)[-1:])
             clauses.append(Clause(position, last, (*tied, *named), around, own=False, sentence=(first, last)))
     return clauses
 

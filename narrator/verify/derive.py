@@ -80,18 +80,18 @@ def _elapsed(figure: Figure, scope: Scope) -> str:
     if not figure.value or figure.unit not in SCALE or SCALE[figure.unit][0] != "time":
         return ""
     scale = SCALE[figure.unit][1]
-    told = sorted({one.index: one for one in [*scope.timed, *scope.near[:6]]}.items())
+    told = list({one.index: one for one in [*scope.own[:_ALL_MOST_CITED], *scope.timed, *scope.near[:6]]}.items())
     for index, one in told:
         if any(_agrees((ended - begun) / 1000, figure, scale) for begun, ended in one.times):
             return f"the time between two recorded times of message {index}"
     for (first, one), (last, two) in combinations(told, 2):
         if not one.times or not two.times:
             continue
-        (begun, ended), (later, end) = one.times[0], two.times[0]
+        (begun, ended), (later, end) = sorted((one.times[0], two.times[0]))
         if any(
             _agrees(time / 1000, figure, scale) for time in (later - ended, later - begun, end - begun, end - ended)
         ):
-            return f"the time between two recorded times of messages {first} and {last}"
+            return f"the time between two recorded times of messages {min(first, last)} and {max(first, last)}"
     return ""
 
 

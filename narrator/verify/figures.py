@@ -119,7 +119,8 @@ _FIGURE = re.compile(
       (?:[ \u00a0\u202f-]?(?P<unit>(?:{_RATE}|{_UNIT})(?![\w/]))|(?P<letter>[ ]?{_LETTER}(?![\w'’/])))?(?!\w))
   | (?P<name>(?<![\w/.-])(?:[A-Za-z][\w-]*_[\w-]*\w|\#\d+|--[a-z][\w-]+|[A-Za-z]\w*(?:Error|Exception)\b
       |(?=[\w.+-]*\d)[A-Za-z][\w]*(?:[.+-]\w+)*)(?![\w]))
-  | (?P<word>(?<!-)(?:(?:{_TENS})-(?:one|two|three|four|five|six|seven|eight|nine)|{"|".join(WORDS)})(?![\w-])))
+  | (?P<word>(?<!-)(?<!\bor\ )
+      (?:(?:{_TENS})-(?:one|two|three|four|five|six|seven|eight|nine)|{"|".join(WORDS)})(?![\w-])))
     """,
     re.VERBOSE | re.IGNORECASE,
 )

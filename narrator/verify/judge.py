@@ -31,10 +31,16 @@ def verify_essay(markdown: str, evidence: Evidence) -> Report:
     blocks = read_blocks(markdown)
     cites = cites_of(blocks)
     cited = Cited(evidence, (one for own in cites for one in own))
+    bracketed = any(one.bracketed for one in cited.cites)
     known: set[str] = set()
     passages = read_passages(blocks, cited, cites)
     first = [
-        [*_judge_citations(one, cited), *_judge_quotations(one, known), *_judge_figures(one, known)] for one in passages
+        [
+            *_judge_citations(one, cited, named=not bracketed),
+            *_judge_quotations(one, known),
+            *_judge_figures(one, known),
+        ]
+        for one in passages
     ]
     judged = _search_far(first, cited)
     claims = [one for passage, own in zip(passages, judged, strict=True) for one in judge_claims(passage, cited, own)]
@@ -57,11 +63,14 @@ def _as_settled(statement: Statement) -> Statement:
     return statement.model_copy(update={"verdict": "passed", "kind": None, "says": "", "nearest": None})
 
 
-def _judge_citations(passage: Passage, cited: Cited) -> Iterator[Judged]:
-    """Whether the messages cited are there, and were shown to the writer."""
+def _judge_citations(passage: Passage, cited: Cited, *, named: bool) -> Iterator[Judged]:
+    """Whether the messages cited are there, and were shown to the writer.
+
+    `named`: the essay has no brackets at all, and cites by naming messages in its text.
+    """
     for cite in passage.cites:
         finding = _judge_citation(cite, cited)
-        if cite.bracketed or finding.kind is not None:
+        if named or cite.bracketed or finding.kind is not None:
             yield Judged(passage, cite.start, cite.end, "citation", Scope(cited, None, [cite]), finding)
 
 

@@ -70,11 +70,8 @@ def _read(block: Block, number: int, cited: Cited, cites: list[list[Cite]]) -> P
 
 
 def cites_of(blocks: list[Block]) -> list[list[Cite]]:
-    """The citations of each block; an essay that has no brackets at all cites by naming messages in its text."""
-    found = [[] if block.kind == "fence" else find_cites(block) for block in blocks]
-    if any(one.bracketed for cites in found for one in cites):
-        return found
-    return [[one._replace(bracketed=True) for one in cites] for cites in found]
+    """The citations of each block, and the messages it names."""
+    return [[] if block.kind == "fence" else find_cites(block) for block in blocks]
 
 
 def as_statement(one: Judged, markdown: str) -> Statement:

@@ -83,6 +83,10 @@ def _is_whole(text: str, start: int, end: int) -> bool:
         return False
     if before == ":" and start > 1 and text[start - 2].isdigit():
         return False  # of a time of day; a number of a date is told by what stands round it
+    if before == "-" and start > 1 and text[start - 2].isalpha():
+        return False  # of a name
+    if text.endswith(("msg ", "message "), max(0, start - 9), start):
+        return False  # the number of a message
     if before == "-" and re.search(r"\d{4}-(?:\d\d-)?$", text[max(0, start - 8) : start]):
         return False
     return not (text[end : end + 1].isdigit() or re.match(r"[.:]\d|-\d\d-\d\d(?!\d)", text[end : end + 7]))
@@ -90,7 +94,8 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 def _counts(text: str, start: int, end: int, stems: tuple[str, ...]) -> bool:
     """Whether one of the words stands right beside the number."""
-    behind, before = text[end : end + _BEHIND], text[max(0, start - _BEFORE) : start]
+    behind = re.split(r"[,;.()\ufffc]", text[end : end + _BEHIND])[0]
+    before = re.split(r"[,;.()\ufffc]", text[max(0, start - _BEFORE) : start])[-1]
     if re.match(r" ?[x×](?!\w)", behind):
         return True  # `8x RTX PRO 6000` counts whatever they are called
     return any(stem in behind or stem in before for stem in stems)
@@ -152,9 +157,9 @@ def find_text(figure: Figure, told: Told) -> Place | None:
 
 def find_instant(figure: Figure, told: Told) -> Place | None:
     """Where a date, a time of day, or both stand: in the text, or among the times that are recorded."""
-    wanted = fold(figure.text).replace("utc", "").replace("t", " ").replace("z", "").strip()
     if figure.sort == "day":
-        return _find_day(wanted, told)
+        return _find_day(fold(figure.text), told)
+    wanted = fold(figure.text).replace("utc", "").replace("t", " ").replace("z", "").strip()
     text = told.numeric
     for form in (wanted, wanted.replace(" ", "t")):
         at = text.find(form)

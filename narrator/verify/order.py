@@ -17,7 +17,7 @@ _LINK = re.compile(
     r"|\b(?P<earlier>preceded by)\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(r"\s+(?:it|this|that|them|these|those|all|which)\b[^.;]{0,3}")
+_POINTING = re.compile(r"\s+(?:it|this|that|them|these|those|all|which)\s*(?:[.,;:\[()]|$|(?:and|with|in|as|the)\b)")
 _JUST = re.compile(r"\b(?:right|just|directly|immediately|long|even|never|not)\s+$")
 _HEAD = re.compile(
     r"^\W*(?:(?P<then>Then|Next|Afterwards|Subsequently|Later|After that|Thereafter|Shortly after)|"

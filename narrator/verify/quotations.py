@@ -15,6 +15,7 @@ from narrator.verify.wording import find_near, find_pieces, original, pieces
 
 ALTERED = 0.6
 """Share of words in common from which words are a changed quotation and not another text."""
+_CITATION = re.compile(r"\[msg [^\[\]]*\]")
 _CONDITION = re.compile(r"[ ,;:-]*(?:only if|if|unless|except|provided|as long as|but only|until)\b")
 _NEGATION = re.compile(r"(?:\bnot|\bnever|\bcannot|n't|\bwithout|\bno)[ \"']*$")
 _ANY_NEGATION = re.compile(r"\b(?:not|never|no|nor|none|neither|without|cannot|nothing)\b|n['’]t\b", re.IGNORECASE)
@@ -39,6 +40,8 @@ class Finding(NamedTuple):
     derived: bool = False
     weight: int = 1
     """How much it tells about its citation: 0 nothing, since such words stand in many messages."""
+    again: bool = False
+    """It was said, and borne out, before in the essay."""
 
 
 class Wanted(NamedTuple):
@@ -78,15 +81,16 @@ def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -
     `known`: quotations that stand elsewhere in the essay with the citation that bears them out; `after`: the essay's
     words behind it.
     """
-    if not wanted.parts:
+    if not wanted.parts or _CITATION.fullmatch(wanted.quotation.words):
         return Finding(weight=0)
     if (held := _in_any(wanted, scope.bracketed, after)) is not None:
         return held
-    loose = wanted.fenced or wanted.is_name or not scope.strict or " ".join(wanted.parts) in known
+    again = " ".join(wanted.parts) in known
+    loose = wanted.fenced or wanted.is_name or not scope.strict or again
     if (
         near := _in_any(wanted, [*scope.own, *scope.near], after) or _in_any(wanted, scope.cited.messages, after)
     ) is not None:
-        return near._replace(weight=0) if loose else _elsewhere(near)
+        return near._replace(weight=0, again=again) if loose else _elsewhere(near)
     return _ours(wanted, [*scope.own, *scope.near]) or _beside(wanted, scope, after, loose=loose)
 
 
@@ -95,7 +99,7 @@ def _beside(wanted: Wanted, scope: Scope, after: str, *, loose: bool) -> Finding
     if wanted.is_name and _named_in(wanted, [scope.cited.evidence.session]):
         return Finding(weight=0)
     if (beside := _held_in(wanted, scope.cited.beside(), after)) is not None:
-        return beside._replace(weight=0) if loose and not scope.own else _elsewhere(beside)
+        return beside._replace(weight=0) if loose else _elsewhere(beside)
     return None
 
 

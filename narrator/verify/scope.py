@@ -94,4 +94,4 @@ class Scope:
     @property
     def strict(self) -> bool:
         """Whether a citation closes the clause, or the sentence behind it: what it says must stand in what it cites."""
-        return self.clause is not None and bool(self.clause.cites)
+        return self.clause is not None and self.clause.tied

@@ -11,6 +11,8 @@ from narrator.verify.wording import fold
 
 BORDER = "\ufffc"
 """Stands between two stretches, so that nothing is found across them."""
+_QUOTED = re.compile(r"“([^“”]+)”")
+"""Recorded words inside a statement of the record."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
@@ -64,7 +66,8 @@ class Told:
     @cached_property
     def words(self) -> str:
         """Recorded words beside the text, as they are compared."""
-        return fold(f" {BORDER} ".join(self.named))
+        quoted = [words for line in self.record for words in _QUOTED.findall(line)]
+        return fold(f" {BORDER} ".join((*self.named, *quoted)))
 
     @cached_property
     def stated(self) -> str:
@@ -75,13 +78,3 @@ class Told:
     def numeric(self) -> str:
         """Everything that is known of it, thousands written without a comma: where figures are looked for."""
         return _THOUSANDS.sub("", f"{self.folded} {BORDER} {self.words} {BORDER} {self.stated}")
-
-    def kinds_at(self, start: int, end: int) -> set[str]:
-        """Kinds of the stretches that a span of `folded` lies in."""
-        position, found = 0, set[str]()
-        for stretch in self.stretches:
-            after = position + len(fold(stretch.text))
-            if start < after and position < end:
-                found.add(stretch.kind)
-            position = after + len(BORDER) + 2
-        return found
