@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 from narrator.report import Match
@@ -11,11 +10,14 @@ from narrator.verify.figures import SCALE, Figure
 from narrator.verify.numbers import (
     SMALL,
     Place,
+    counts_something,
+    find_exit,
     find_instant,
     find_number,
     find_text,
     find_word,
     has_unit,
+    is_exit,
     stems_of,
     unit_at,
 )
@@ -27,6 +29,8 @@ from narrator.verify.wording import original
 CERTAIN = 4
 """From this number on a count that nothing bears out is held against the essay; two and three are said of anything."""
 _SHOWN = 60
+_COUNTED = frozenset(["line", "call"])
+"""Stems of what the record counts in every message: the count of another message proves nothing."""
 _RECORDED = ("span", "instant", "clock", "day", "word")
 """Sorts of figures that the record states of a message beside its text."""
 
@@ -57,6 +61,8 @@ def _found_in(figure: Figure, text: str, told: Told) -> Place | None:
 
 
 def _number_in(figure: Figure, text: str, messages: Iterable[Told]) -> Place | None:
+    if is_exit(text, figure):
+        return next((place for told in messages if (place := find_exit(figure, told)) is not None), None)
     stems = stems_of(text, figure)
     bare: Place | None = None
     for told in messages:
@@ -86,16 +92,30 @@ def judge_figure(
     other = _other_unit(figure, scope.own)
     if place is not None and (place.exact or other is None):
         return Finding(found=_match(place), weight=int(is_specific(figure)))
-    if place_of(figure, text, [scope.cited.evidence.session]) is not None:
+    if _is_index(figure, scope) or place_of(figure, text, [scope.cited.evidence.session]) is not None:
         return Finding(weight=0)
     reason = derive(figure, text, scope, stated, stems_of(text, figure))
     if other is not None and not reason:
         return Finding("figure-not-found", f"the record has it with another unit: {other.text}", nearest=other)
-    if (place := place_of(figure, text, scope.near)) is not None:
+    closed = scope.clause is not None and scope.clause.own and not is_specific(figure)
+    if not closed and (place := place_of(figure, text, scope.near)) is not None:
         return Finding(found=_match(place), weight=0)
     if reason:
         return Finding(says=f"derived: {reason}", derived=True, weight=0)
-    return Finding(weight=0, again=True) if key_of(figure, text) in known else _away(figure, text, scope)
+    return _known(figure, text, scope, known, closed=closed)
+
+
+def _known(figure: Figure, text: str, scope: Scope, known: set[str], *, closed: bool) -> Finding | None:
+    """Judge a figure that neither stands near nor follows: by what the essay said before, then by what else it cites.
+
+    `closed`: a small number whose clause has a citation of its own.
+    """
+    partial = scope.cited.evidence.partial
+    if closed and scope.own and not partial and _COUNTED.intersection(stems_of(text, figure)[:1]):
+        return Finding("figure-not-found", "no message cited has so many")
+    if key_of(figure, text) in known:
+        return Finding(weight=0, again=True)
+    return _away(figure, text, scope)
 
 
 def _away(figure: Figure, text: str, scope: Scope) -> Finding | None:
@@ -108,16 +128,22 @@ def _away(figure: Figure, text: str, scope: Scope) -> Finding | None:
     return None if is_specific(figure) or figure.sort == "name" else unfounded(figure, scope)
 
 
+def _is_index(figure: Figure, scope: Scope) -> bool:
+    """Whether it is the number of a message that its clause cites: `the listing (142)`."""
+    plain = figure.sort == "number" and not figure.unit and not figure.digits
+    return plain and figure.value >= CERTAIN and int(figure.value) in scope.indices
+
+
 def _loose(figure: Figure, text: str, scope: Scope) -> Place | None:
     """Where in what is cited a small number in digits stands, if what it counts is named anywhere in that message."""
-    if figure.sort != "number" or figure.unit or is_specific(figure):
+    if figure.sort != "number" or figure.unit or is_specific(figure) or is_exit(text, figure):
         return None
     stems = stems_of(text, figure)
     for told in scope.own:
         place = next(find_number(figure, told, ()), None)
         if place is None:
             continue
-        labelled = not re.match(r"\s+[^\W\d]{3}", text[figure.end :])  # `depth 10`: nothing is counted
+        labelled = not counts_something(text, figure)
         named = labelled or any(stem in told.folded for stem in stems)
         if not figure.value or (place.end <= len(told.folded) and named):
             return place

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, permutations
 
 from narrator.verify.figures import SCALE, Figure
-from narrator.verify.numbers import quantities
+from narrator.verify.numbers import is_exit, quantities
 from narrator.verify.scope import Scope
 from narrator.verify.told import Told
 
@@ -32,6 +32,8 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _ALL_MOST_CITED = 12
+_ROUND = 1000
+"""From this number on a whole one without a unit may be a rounded one."""
 _ABOUT = 0.03
 """How far "about" may be off."""
 _ACTS = frozenset(
@@ -54,6 +56,8 @@ def derive(
 
     `stated`: figures of the same paragraph that hold; `stems`: beginnings of the words it counts.
     """
+    if is_exit(text, figure):
+        return ""
     own = [*scope.own, *scope.near]
     if figure.sort in ("number", "span"):
         reasons = (
@@ -98,11 +102,12 @@ def _elapsed(figure: Figure, scope: Scope) -> str:
 def _converted(figure: Figure, text: str, own: Sequence[Told]) -> str:
     """Another unit of the same dimension, or fewer digits."""
     dimension, scale = SCALE.get(figure.unit, (figure.unit, 1.0))
-    if not figure.unit and not figure.digits:
+    round_ = not figure.unit and not figure.digits
+    if round_ and (figure.value < _ROUND or figure.value % 100):
         return ""
     found = {(value, told.index) for told in own for value in quantities(told, figure.unit)}
     hedged = bool(_HEDGE.search(text[max(0, figure.start - 16) : figure.start]))
-    if len(found) > MOST_QUANTITIES and not hedged:
+    if (len(found) > MOST_QUANTITIES or round_) and not hedged:
         return ""
     for value, index in sorted(found):
         near = hedged and abs(value / scale - figure.value) <= _ABOUT * figure.value

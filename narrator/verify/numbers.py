@@ -16,6 +16,8 @@ SMALL = 100
 _BEHIND, _BEFORE = 30, 16
 """Characters behind and before a small number in which what it counts must stand."""
 _TAIL = re.compile(r"[ _-]?((?:tokens? per second|[a-zµ°]+(?:/[a-z]+)?|%|×))(?![a-z])")
+_EXIT_OF = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?(?: of| was| is)?\s*$", re.IGNORECASE)
+_EXIT = re.compile(r"\bexit(?:ed|s)?\W{0,3}(?:with )?(?:code|codes|status)?\W{0,3}(\d{1,3})(?!\d)")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
@@ -137,6 +139,25 @@ def stems_of(text: str, figure: Figure) -> list[str]:
     words = [word for word in _WORD.findall(fold(behind))[:4] if word not in _STOP][:3]
     words += [word for word in _WORD.findall(fold(before))[-2:] if word not in _STOP]
     return [word.removesuffix("s")[:6] if len(word) > 4 else word.removesuffix("s") for word in words]
+
+
+def counts_something(text: str, figure: Figure) -> bool:
+    """Whether a noun may follow the number; of `depth 10` and of `from 30 to 60` it counts nothing."""
+    behind = re.match(r"\s+([^\W\d]+)", text[figure.end : figure.end + 24])
+    return behind is not None and len(behind[1]) > 2 and behind[1].lower() not in _STOP
+
+
+def is_exit(text: str, figure: Figure) -> bool:
+    """Whether the number is an exit code, of which the record has one a command."""
+    return _EXIT_OF.search(text[max(0, figure.start - 24) : figure.start]) is not None
+
+
+def find_exit(figure: Figure, told: Told) -> Place | None:
+    """Where a message tells of this exit code."""
+    for match in _EXIT.finditer(told.numeric):
+        if float(match[1]) == figure.value:
+            return Place(told, match.start(1), match.end(1), exact=True)
+    return None
 
 
 def find_text(figure: Figure, told: Told) -> Place | None:

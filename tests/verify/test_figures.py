@@ -101,3 +101,21 @@ def test_a_false_figure_is_found(tmp_path: Path, markdown: str, expected: list[s
 def test_two_or_three_of_something_uncounted_is_not_judged(tmp_path: Path) -> None:
     report = checked(tmp_path, "The two halves of the plan agree [msg 2].")
     assert (report.counts.unjudged, report.counts.failed) == (1, 0)
+
+
+MORE = [
+    ("a span of two units", "It ran from 08:53 to 09:04, which is 11 min 0 s [msg 0].", "11 min 0 s", "passed"),
+    ("a span between two messages", "It went on for 4 min 0 s [msg 1, 5].", "4 min 0 s", "derived"),
+    ("a number in tens", "It took forty-one tries [msg 2].", "forty-one", "failed"),
+    ("a label in a command", "It read a tail of 40, no more [msg 1].", "40", "passed"),
+    ("an exit code of another command", "It ended with exit code 40 [msg 1].", "40", "failed"),
+    ("a count of compactions", "There was 1 compaction request so far [msg 11].", "1", "passed"),
+    ("a number beside a date is not of it", "It had 10 workers [msg 3].", "10", "failed"),
+    ("a name that is nowhere", "It needs libfoo_7 [msg 2].", "libfoo_7", "failed"),
+    ("nothing of something", "It had 0 further calls [msg 1].", "0", "passed"),
+]
+
+
+@pytest.mark.parametrize(("markdown", "text", "verdict"), [pytest.param(*row[1:], id=row[0]) for row in MORE])
+def test_a_figure_is_judged(tmp_path: Path, markdown: str, text: str, verdict: str) -> None:
+    assert statement(checked(tmp_path, markdown), text).verdict == verdict
