@@ -23,7 +23,7 @@ _FLIPS = (
     (r"\bThe last thing the user had typed before (?=it was)", "before", "The first thing the user typed after "),
 )
 """How an order is told, the word that tells it, and the same turned round."""
-_BEGINS = re.compile(r"(?:The (?:assistant|user|harness|agent|bash|edit|first|second|next)|A |An )\b")
+_BEGINS = re.compile(r"(?:The (?:assistant|user|harness|agent|bash|edit|first|second|next)\b)")
 _LONGEST = 500
 """Characters of a claim that is told in another place; a longer one holds more than one event."""
 _ENDINGS = (
@@ -54,7 +54,9 @@ def reversed_order(essay: Essay, _: Random) -> Iterator[Plant]:
                 yield plant("reversed order", essay, (start, second.closes[1], new), proof)
     for pattern, word, new in _FLIPS:
         for match in re.finditer(pattern, essay.markdown):
-            if essay.claim_at(match.start()) is not None:
+            before = essay.markdown[match.start() - 14 : match.start()]
+            # "closed 2.0 s later" tells how long one message was open, not which of two came first.
+            if essay.claim_at(match.start()) is not None and "closed" not in before:
                 proof = f"the true word is {word!r}"
                 edit = (*match.span(), match.expand(new))
                 yield plant("reversed order", essay, edit, proof, essay.sentence_at(match.start()))
