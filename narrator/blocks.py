@@ -93,9 +93,15 @@ class Blocks:
         number = bisect_right(self.layout.firsts, index, hi=len(self.layout.starts)) - 1
         return self._block(number)[index - self.layout.firsts[number]]
 
-    def walk(self) -> Iterator[bytes]:
+    def walk(self) -> Iterator[bytes | bytearray]:
         """Every block as a JSON list, in order."""
         return map(self._text, range(len(self.layout.starts)))
+
+    def find(self, wanted: Callable[[bytes | bytearray], bool]) -> Iterator[int]:
+        """Messages whose stored JSON is `wanted`, in order; what is wanted in a message must be wanted in its block."""
+        for number, first in enumerate(self.layout.firsts[:-1]):
+            if wanted(text := self._text(number)):
+                yield from (first + place for place, raw in enumerate(_LIST.decode(text)) if wanted(bytes(raw)))
 
     def top(self) -> dict[str, Level]:
         """What stands beside the messages."""
@@ -115,10 +121,12 @@ class Blocks:
         digest.update(self._source.read(before, self._source.size - before))
         return digest.hexdigest()
 
-    def _text(self, number: int) -> bytes:
+    def _text(self, number: int) -> bytes | bytearray:
         start, end = self.layout.starts[number], self.layout.ends[number]
-        text = b"".join((b"[", self._source.read(start, end - start), b"]"))
-        return mend(text)[0] if number in self.layout.mended else text
+        text = bytearray(end - start + _BRACKETS)
+        self._source.read_into(memoryview(text)[1:-1], start)
+        text[0], text[-1] = _OPEN, _CLOSE
+        return mend(bytes(text))[0] if number in self.layout.mended else text
 
     def _decode(self, number: int) -> list[Raw]:
         return _LIST.decode(self._text(number))
@@ -175,7 +183,7 @@ def _find_opening(source: Source) -> int | None:
             return found.end() if _closes(head[: found.end()], b"]" if _BARE.match(head) else b"]}") else None
         if length >= min(_HEAD, source.size) or not _OBJECT.match(head):
             return None
-        length *= 8
+        length = min(8 * length, _HEAD)
 
 
 def _closes(head: bytes, tail: bytes) -> bool:

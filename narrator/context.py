@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from narrator.clock import iso, pause
 from narrator.errors import UsageError
-from narrator.excerpt import Excerpt
+from narrator.excerpt import Excerpt, join_excerpts
 from narrator.findings import Finding, diagnose_all, says_nothing
 from narrator.outline import Outline, draw_outline, in_words
 from narrator.record import Record
 from narrator.session import Role, Session, Text
-from narrator.skims import KINDS
+from narrator.skims import KINDS, NONE
 from narrator.tokens import count_tokens
-from narrator.window import DEFAULT_BUDGET, LEAST_BUDGET, Reach, choose_window, count_window, find_gaps
+from narrator.window import DEFAULT_BUDGET, LEAST_BUDGET, Reach, choose_window, find_gaps
 
 __all__ = [
     "DEFAULT_BUDGET",
@@ -24,6 +24,7 @@ __all__ = [
     "Reach",
     "SessionRef",
     "TargetRef",
+    "add_read",
     "as_json",
     "find_target",
     "take_context",
@@ -164,33 +165,55 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
     timing = tuple(_timing(session, target))
     framed = count_tokens(f"{in_words(earlier)}{in_words(later)}") + _HEADINGS + _EDGE * edges
     framed += sum(count_tokens(f"record: {fact}\n") for fact in timing)
-    window = choose_window(session, target, reach, reach.budget - framed)
-    gaps, rest = find_gaps(session, [excerpt.index for excerpt in window])
-    shown = {excerpt.index for excerpt in window} | set(outline.indices)
-    hidden = session.stored - sum(map(session.size, shown))
+    chosen = choose_window(session, target, reach, reach.budget - framed)
+    window = tuple(shown.excerpt for shown in chosen.shown)
+    sizes = {shown.excerpt.index: shown.size for shown in chosen.shown}
+    sizes |= {entry.index: entry.size for entry in outline.entries}
     left_out = sum(excerpt.omitted for excerpt in window) + sum(entry.omitted for entry in outline.entries)
     about, sha256 = session.about, session.sha256 if hashed else ""
     return Context(
         session=SessionRef(format=about.format, id=about.id, title=about.title, file=about.file, sha256=sha256),
         created=iso(about.created),
-        begun=session.skims[0].created,
-        ended=session.skims[-1].created,
+        begun=_recorded(skims.created[0]),
+        ended=_recorded(skims.created[-1]),
         count=len(session),
         target=TargetRef(index=target, id=session.message(target).id, role=session.skims[target].role),
         earlier=earlier,
         later=later,
         latest={kind: last for kind in KINDS if (last := skims.last(kind, target)) is not None},
         window=window,
-        gaps=gaps,
-        rest=rest,
+        gaps=chosen.gaps,
+        rest=chosen.rest,
         timing=timing,
         outline=outline,
-        findings=diagnose_all(session, (excerpt.index for excerpt in window)),
-        tokens=count_window(session, window) + framed,
-        omitted=Omitted(messages=len(session) - len(shown), characters=hidden + left_out),
+        findings=tuple(found for shown in chosen.shown for found in shown.findings),
+        tokens=chosen.length + framed,
+        omitted=Omitted(messages=len(session) - len(sizes), characters=session.stored - sum(sizes.values()) + left_out),
         redacted=session.redacted(),
-        notices=(*session.notices, *_oddities(session, shown)),
+        notices=(*session.notices, *_oddities(session, sizes)),
     )
+
+
+def _recorded(time: int) -> int | None:
+    return None if time == NONE else time
+
+
+def add_read(context: Context, session: Session, read: Sequence[Excerpt]) -> Context:
+    """The context together with what the writer looked up: it may cite that as well.
+
+    The counts of tokens and of what was left out stay those of the prompt.
+    """
+    if not read:
+        return context
+    window = {excerpt.index: excerpt for excerpt in context.window}
+    for excerpt in read:
+        given = window.get(excerpt.index)
+        window[excerpt.index] = join_excerpts(given, excerpt) if given else excerpt
+    shown = sorted(window)
+    gaps, rest = find_gaps(session, shown)
+    findings = diagnose_all(session, shown)
+    changed = {"window": tuple(window[index] for index in shown), "gaps": gaps, "rest": rest, "findings": findings}
+    return context.model_copy(update=changed)
 
 
 def _timing(session: Session, target: int) -> Iterator[str]:
@@ -208,7 +231,7 @@ def _timing(session: Session, target: int) -> Iterator[str]:
             yield f"msg {target + 1} {word} {pause(following.created - own.completed)} after it ended"
 
 
-def _oddities(session: Session, shown: set[int]) -> list[str]:
+def _oddities(session: Session, shown: Iterable[int]) -> list[str]:
     """One sentence for each kind of oddity in the messages that were read, with where it first stands."""
     places: dict[str, list[int]] = {}
     for index in sorted(shown):

@@ -26,6 +26,9 @@ from narrator.session import Role
 SCHEMA: Literal[1] = 1
 """Version of the draft's shape; a change of meaning or a removed key raises it."""
 
+LOOKED_UP = "looked_up"
+"""Among a draft's settings: how many times the model looked something up. No part of the draft's identity."""
+
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
 
@@ -105,7 +108,10 @@ class Draft(Record):
 
 def identity(sha256: str, target: int, style: StyleRef, model: ModelRef | None) -> str:
     """Hex digest of what makes two drafts the same essay: session, target, style and version, model and settings."""
-    facts = [sha256, target, style.name, style.version, model and model.model_dump(mode="json")]
+    asked = None if model is None else model.model_dump(mode="json")
+    if asked is not None:
+        asked["settings"].pop(LOOKED_UP, None)
+    facts = [sha256, target, style.name, style.version, asked]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 

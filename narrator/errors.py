@@ -79,6 +79,11 @@ class ModelUnavailableError(ModelError):
 class ModelRejectedError(ModelError):
     """The endpoint turned the request down; the same request would fail again."""
 
+    def __init__(self, message: str, *, tools: bool = False) -> None:
+        super().__init__(message)
+        self.tools = tools
+        """It may have been turned down for its tools: the same request without them may do."""
+
 
 class ModelRefusedError(ModelError):
     """The model or a content filter declined to write."""

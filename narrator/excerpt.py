@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from narrator.clock import iso, span, stamp
 from narrator.findings import Finding, call_during, running_when_sent, sent_meanwhile
 from narrator.passages import Passage, passages_of
 from narrator.record import Record
-from narrator.sanitize import one_line, shorten
+from narrator.repeats import leave_out_repeats
+from narrator.sanitize import one_line
 from narrator.session import Message, Role, Session, Text
-from narrator.tokens import count_tokens
+from narrator.shortening import fit_passages, label_passages
+from narrator.skims import KINDS
 
-__all__ = ["ANY_KEY", "CHARACTERS_A_TOKEN", "KEY_DIGITS", "Excerpt", "Passage", "abridge", "take_excerpt"]
-
-CHARACTERS_A_TOKEN = 5.5
-"""As many as there are in dense prose: a token limit becomes a character limit with it, too high rather than too low,
-and what comes out is counted and shortened again until it fits."""
-KEY_DIGITS = 8
-"""Decimal digits of the session's hash that mark our lines in a prompt."""
-ANY_KEY = "0" * KEY_DIGITS
-"""Stands for the key where tokens are counted: all keys have as many."""
-_LEAST = 100
-"""Characters below which a shortened passage is not worth its label."""
-_LABEL = 20
-"""Characters of text that a label takes the place of."""
-_OPENING = 160
-"""Characters of an output's first line that are shown in any case: it says what the output is."""
-_SECTION = re.compile(r"(?m)^(?=## )")
+_BODY = "\0"
+"""Stands for the recorded text of a message in what is printed round it; no recorded text holds it."""
 _MOST_TURNS = 4
 """Turns sent meanwhile that are listed."""
-_MOST_SECTIONS, _LEAST_A_SECTION = 12, 50
-"""Sections, and characters for each, with which a text under headings is still shortened section by section."""
 
 
 class Excerpt(Record):
@@ -67,6 +52,8 @@ class Excerpt(Record):
     passages: tuple[Passage, ...]
     omitted: int = 0
     """Characters of the message left out, in all passages."""
+    why: str = ""
+    """Of a message from far away, why it is shown, in the product's words: `msg 12 answers it`."""
 
     @property
     def time(self) -> str | None:
@@ -90,13 +77,22 @@ class Excerpt(Record):
 
     def printed(self, findings: Sequence[Finding], key: str) -> str:
         """As `prompts/_shared/message.md.j2` prints it, for counting (`tests/test_prompt.py` compares the two)."""
+        return self.framed(findings, key).replace(_BODY, self.body(key), 1)
+
+    def framed(self, findings: Sequence[Finding], key: str) -> str:
+        """What is printed round its recorded text, which stands where `_BODY` is."""
         lines = [f"[msg {self.index}] {self.role}", f"record: {self.states()}"]
         lines += [f"record: {finding.kind}: {finding.says}" for finding in findings]
+        lines += [f"record: shown because {self.why}"] if self.why else []
         if self.passages:
-            lines += [f"<conversation_data {key}>", _body(self.passages, key), f"</conversation_data {key}>"]
+            lines += [f"<conversation_data {key}>", _BODY, f"</conversation_data {key}>"]
         else:
             lines.append("record: this message holds no text, no tool call and no other part")
         return "\n".join(lines) + "\n"
+
+    def body(self, key: str) -> str:
+        """Its recorded text under labels."""
+        return label_passages(self.passages, key)
 
     def states(self) -> str:
         """What the record states of it beside its findings, in the product's words, on one line."""
@@ -140,14 +136,28 @@ class Excerpt(Record):
         return f"{whole}, out {self.tokens['out']:,}{thought}"
 
 
-def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> Excerpt:
-    """Message `index` whole, or with its text and labels in at most about `limit` tokens."""
-    message, skim = session.message(index), session.skims[index]
+def take_excerpt(
+    session: Session, index: int, *, limit: int | None = None, shown: Mapping[str, int] | None = None, why: str = ""
+) -> Excerpt:
+    """Message `index` whole, or with its text and labels in at most about `limit` tokens.
+
+    Args:
+        session: The session.
+        index: The message's place in it.
+        limit: Estimated tokens.
+        shown: Lines of outputs that are shown already (`repeats.lines_shown`), of which few are shown again.
+        why: Why it is shown, where that is to be said.
+    """
+    message, skims = session.message(index), session.skims
+    parent = skims.parents[index]
     running = running_when_sent(session, index)
-    waited = None if running is None else call_during(session, running, skim.created or 0)
+    waited = None if running is None else call_during(session, running, skims.created[index])
     passages, omitted = passages_of(message, session), 0
-    if limit is not None and not _fits(passages, limit):
-        passages, omitted = _fit(passages, limit)
+    if shown:
+        passages, omitted = leave_out_repeats(passages, index, shown)
+    if limit is not None:
+        passages, left_out = fit_passages(passages, limit)
+        omitted += left_out
     tokens = message.tokens
     named = {
         "in": tokens.input,
@@ -160,22 +170,31 @@ def take_excerpt(session: Session, index: int, *, limit: int | None = None) -> E
         index=index,
         id=message.id,
         role=message.role,
-        kind=skim.kind,
+        kind=KINDS[skims.kinds[index]],
         created=message.created,
         completed=message.completed,
         finish=message.finish,
-        parent=skim.parent,
+        parent=None if parent < 0 else parent,
         by_user=_by_user(session, message),
         during=running,
         meanwhile=sent_meanwhile(session, index),
         during_call=one_line(waited.name, 60) if waited else None,
         model=message.model,
         cost=message.cost,
-        calls=skim.calls,
+        calls=len(session.calls.of(index)),
         tokens=named,
         passages=passages,
         omitted=omitted,
+        why=why,
     )
+
+
+def join_excerpts(one: Excerpt, other: Excerpt) -> Excerpt:
+    """Two excerpts of one message as one: the fuller, and of the other what does not stand in it."""
+    full, less = sorted((one, other), key=lambda excerpt: excerpt.omitted)
+    text = "\n".join(passage.text for passage in full.passages)
+    more = [p for p in less.passages if any(line not in text for line in p.text.split("\n") if line[:2] != "[…")]
+    return full.model_copy(update={"passages": (*full.passages, *more)}) if more else full
 
 
 _RUN_BY_USER = "The following tool was executed by the user"
@@ -184,93 +203,8 @@ _RUN_BY_USER = "The following tool was executed by the user"
 
 def _by_user(session: Session, message: Message) -> bool:
     """Whether no model call began and the message before it says that the user ran what follows."""
-    asked = session.skims[message.index].parent
-    if message.called or message.role != "assistant" or asked is None or session.skims[asked].kind != "synthetic":
+    skims = session.skims
+    asked = skims.parents[message.index]
+    if message.called or message.role != "assistant" or asked < 0 or KINDS[skims.kinds[asked]] != "synthetic":
         return False
     return any(isinstance(block, Text) and block.text == _RUN_BY_USER for block in session.message(asked).blocks)
-
-
-def _body(passages: Sequence[Passage], key: str) -> str:
-    labelled = (f"[{key} {passage.label}]" + (f"\n{passage.text}" if passage.text else "") for passage in passages)
-    return "\n".join(labelled)
-
-
-def _length(passages: Sequence[Passage]) -> int:
-    """Tokens of the passages under their labels."""
-    return count_tokens(_body(passages, ANY_KEY))
-
-
-def _fits(passages: Sequence[Passage], limit: int) -> bool:
-    """Whether they take at most `limit` tokens; what has more than forty characters a token is not even counted."""
-    return sum(len(passage.text) for passage in passages) <= 40 * limit and _length(passages) <= limit
-
-
-def _fit(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ...], int]:
-    """The passages in at most `limit` tokens, as far as that can be had, and the characters left out."""
-    characters = int(limit * CHARACTERS_A_TOKEN)
-    while True:
-        shown, omitted = _shorten(passages, max(_LEAST, characters))
-        length = _length(shown)
-        if length <= limit or characters <= _LEAST:
-            return shown, omitted
-        characters = int(characters * limit / length * 0.97)
-
-
-def _shorten(passages: Sequence[Passage], limit: int) -> tuple[tuple[Passage, ...], int]:
-    """Share `limit` characters fairly: short passages stay whole, long ones split what remains."""
-    typical = sum(len(passage.text) for passage in passages) // len(passages) + _LABEL
-    kept, omitted = _thin(passages, max(4, limit // min(_LEAST, typical)))
-    shown = []
-    for passage, share in zip(kept, _shares([len(passage.text) for passage in kept], limit, _LEAST), strict=True):
-        text, left_out = _cut(passage, share)
-        omitted += left_out
-        shown.append(passage.model_copy(update={"text": text, "omitted": left_out}) if left_out else passage)
-    return tuple(shown), omitted
-
-
-def _cut(passage: Passage, limit: int) -> tuple[str, int]:
-    """A passage's text in about `limit` characters, and how many were left out."""
-    text = passage.text
-    if passage.kind == "input":  # the argument that says most stands first
-        return shorten(text, limit, head=1)
-    lead = len(text) - len(text.lstrip())
-    opening = min(lead, _OPENING) + min(_OPENING, len(text[lead : lead + _OPENING].split("\n")[0]) + 1)
-    if passage.kind != "output" or opening <= 0.6 * limit:
-        return abridge(text, limit)
-    room = max(limit, opening + _LEAST)
-    return shorten(text, room, head=opening / (room - 2))
-
-
-def _shares(lengths: Sequence[int], limit: int, least: int) -> list[int]:
-    """Characters for each of several texts of the given lengths, `least` at least."""
-    shares: dict[int, int] = {}
-    remaining = limit
-    for place in sorted(range(len(lengths)), key=lambda place: lengths[place]):
-        shares[place] = min(lengths[place], max(least, remaining // (len(lengths) - len(shares))))
-        remaining = max(0, remaining - shares[place])
-    return [shares[place] for place in range(len(lengths))]
-
-
-def abridge(text: str, limit: int) -> tuple[str, int]:
-    """About `limit` characters of a text, and how many were left out.
-
-    Head and tail (`sanitize.shorten`); of a text under headings, as a compaction summary is, those of every section:
-    its goal stands at the beginning, what was reached near the end.
-    """
-    sections = _SECTION.split(text)
-    if len(text) <= limit or not 3 <= len(sections) <= min(_MOST_SECTIONS, limit // _LEAST_A_SECTION):
-        return shorten(text, limit)
-    shares = _shares([len(section) for section in sections], limit, 0)
-    pieces = [shorten(section, share) for section, share in zip(sections, shares, strict=True)]
-    return "".join(piece for piece, _ in pieces), sum(left_out for _, left_out in pieces)
-
-
-def _thin(passages: Sequence[Passage], most: int) -> tuple[list[Passage], int]:
-    """Keep the first two thirds of `most` and the last third; a counted mark stands for the rest."""
-    if len(passages) <= most:
-        return list(passages), 0
-    tail = most // 3
-    head, rest, last = passages[: most - tail], passages[most - tail : len(passages) - tail], passages[-tail:]
-    characters = sum(len(passage.text) for passage in rest)
-    mark = Passage(kind="left-out", label=f"{len(rest)} parts ({characters:,} characters) left out", text="", at="")
-    return [*head, mark, *last], characters

@@ -100,7 +100,7 @@ def _call_passages(call: ToolCall, session: Session) -> Iterator[Passage]:
         yield Passage(kind="mark", label=label, text="", at="")
     elif call.output is not None:
         label, at = f"{name} {_outcome(call)}", session.native("output", call)
-        lines = sum(bool(line.strip()) for line in call.output.split("\n"))
+        lines = sum(map(bool, map(str.strip, call.output.split("\n"))))
         yield Passage(kind="output", label=label, text=call.output, at=at, tool=call.name, exit=call.exit, lines=lines)
     elif call.error is None and fate == "ran":
         yield Passage(kind="mark", label=f"{name} output, none recorded", text="", at="")

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from narrator.citations import cited_indices
-from narrator.context import Context
-from narrator.draft import Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times
+from narrator.context import Context, add_read
+from narrator.draft import LOOKED_UP, Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times
 from narrator.excerpt import take_excerpt
+from narrator.lookup import Bounds, Lookups
 from narrator.markdown import prose_of
-from narrator.prompt import Prompt
+from narrator.model.rounds import Offer
+from narrator.prompt import Prompt, delimiter_key
 from narrator.reply import Reply
 from narrator.session import Session
 
@@ -32,7 +34,7 @@ class Writer(Protocol):
 class Asked(Protocol):
     """An endpoint that takes chat messages (`model.Endpoint`)."""
 
-    def write(self, messages: Sequence[Mapping[str, str]]) -> Reply:
+    def write(self, messages: Sequence[Mapping[str, str]], offer: Offer | None = None) -> Reply:
         """Ask, and judge the answer."""
         ...
 
@@ -40,12 +42,20 @@ class Asked(Protocol):
 class ModelWriter:
     """Has an endpoint's model write."""
 
-    def __init__(self, endpoint: Asked) -> None:
+    def __init__(self, endpoint: Asked, session: Session, bounds: Bounds) -> None:
+        """Write with `endpoint`; a prompt that tells of look-ups has them made in `session`, within `bounds`."""
         self._endpoint = endpoint
+        self._session = session
+        self._bounds = bounds
 
     def write(self, prompt: Prompt) -> Reply:
-        """Send the prompt's messages."""
-        return self._endpoint.write(prompt.wire())
+        """Send the prompt's messages; what the model looked up comes with its reply."""
+        if not prompt.lookups:
+            return self._endpoint.write(prompt.wire())
+        whole = {excerpt.index for excerpt in prompt.context.window if not excerpt.omitted}
+        lookups = Lookups(self._session, delimiter_key(prompt.context), self._bounds, given=whole)
+        reply = self._endpoint.write(prompt.wire(), Offer(prompt.wire(lookups=True), lookups))
+        return reply.model_copy(update={"read": lookups.read, "lookups": lookups.made})
 
 
 def narrate(
@@ -64,13 +74,13 @@ def narrate(
     clock = now or (lambda: datetime.now(UTC))
     started = clock()
     reply = writer.write(prompt)
-    context = prompt.context
+    context = add_read(prompt.context, session, reply.read)
     cited, _ = cited_indices(prose_of(reply.text), session.positions, len(session))
     return Draft(
         session=context.session,
         target=context.target,
         style=StyleRef(name=prompt.style.name, version=prompt.style.version),
-        model=model,
+        model=_told(model, reply),
         usage=reply.usage,
         findings=context.findings,
         evidence=tuple(_evidence(session, context, index) for index in cited),
@@ -78,6 +88,13 @@ def narrate(
         redacted=session.redacted(),
         times=Times(started=_iso(started), finished=_iso(clock())),
     )
+
+
+def _told(model: ModelRef | None, reply: Reply) -> ModelRef | None:
+    """The model, with how many times it looked something up, if it did."""
+    if model is None or not reply.lookups:
+        return model
+    return model.model_copy(update={"settings": {**model.settings, LOOKED_UP: reply.lookups}})
 
 
 def _evidence(session: Session, context: Context, index: int) -> EvidenceMessage:

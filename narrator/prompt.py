@@ -13,10 +13,11 @@ from typing import Any, Literal
 from narrator.assets import asset_folder
 from narrator.context import Context
 from narrator.errors import StyleError
-from narrator.excerpt import KEY_DIGITS
+from narrator.lookup import Bounds
 from narrator.outline import in_words
 from narrator.record import Record
 from narrator.sanitize import one_line
+from narrator.shortening import KEY_DIGITS
 from narrator.style import Style, scale_style
 from narrator.tokens import count_tokens
 
@@ -41,14 +42,21 @@ class Prompt(Record):
     style: Style
     words: tuple[int, int]
     """Wanted length of the essay, from the style or from `--length`."""
+    lookups: str = ""
+    """What tells the model that it may look things up; "" when it may not."""
 
-    def wire(self) -> list[dict[str, str]]:
-        """The messages as every OpenAI-compatible endpoint takes them."""
-        return [{"role": message.role, "content": message.content} for message in self.messages]
+    def wire(self, *, lookups: bool = False) -> list[dict[str, str]]:
+        """The messages as every OpenAI-compatible endpoint takes them; with `lookups`, beside the tools it tells of."""
+        told = [{"role": message.role, "content": message.content} for message in self.messages]
+        if lookups and self.lookups:
+            told[0]["content"] += f"\n{self.lookups}"
+        return told
 
 
-def build_prompt(context: Context, style: Style, *, length: int | None = None) -> Prompt:
+def build_prompt(context: Context, style: Style, *, length: int | None = None, lookups: Bounds | None = None) -> Prompt:
     """The prompt for an essay in `style` about `context`'s target; `length` replaces the style's words.
+
+    With `lookups` it has a part beside the messages that tells of the tools, and of how much may be looked up.
 
     Raises:
         StyleError: a template is missing or wrong; names the file and line.
@@ -62,8 +70,9 @@ def build_prompt(context: Context, style: Style, *, length: int | None = None) -
         PromptMessage(role="system", content=render("system.md.j2", facts)),
         PromptMessage(role="user", content=render("user.md.j2", facts)),
     )
-    tokens = sum(count_tokens(message.content) for message in messages)
-    return Prompt(messages=messages, tokens=tokens, context=context, style=style, words=words)
+    guide = render("lookups.md.j2", {**facts, "bounds": lookups}) if lookups is not None and lookups.rounds else ""
+    tokens = sum(count_tokens(text) for text in (*(message.content for message in messages), guide))
+    return Prompt(messages=messages, tokens=tokens, context=context, style=style, words=words, lookups=guide)
 
 
 def delimiter_key(context: Context) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 
 from narrator.draft import Usage
+from narrator.excerpt import Excerpt
 from narrator.record import Record
 
 LONGEST_WORDS = 300
@@ -33,6 +34,10 @@ class Reply(Record):
     """None when the endpoint did not count."""
     notes: tuple[str, ...] = ()
     """What was removed from the text, one phrase each: `an outer code fence`."""
+    read: tuple[Excerpt, ...] = ()
+    """What the writer looked up of messages, in the session's order."""
+    lookups: int = 0
+    """How many times it looked something up."""
 
 
 def plain_text(text: str) -> str:

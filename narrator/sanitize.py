@@ -115,7 +115,7 @@ def shorten(text: str, limit: int, *, head: float = 0.6) -> tuple[str, int]:
         The shortened text, at most `limit` characters longer than the mark, and the number N of characters left out;
         the text itself and 0 when it fits, or when the mark would be no shorter than what it stands for.
     """
-    if len(text) <= limit + len(_left_out(1)):
+    if len(text) <= limit + len(left_out_mark(1)):
         return text, 0
     room = max(0, limit - 2)  # two for the line feeds around the mark
     before = _head_end(text, round(room * head))
@@ -123,10 +123,11 @@ def shorten(text: str, limit: int, *, head: float = 0.6) -> tuple[str, int]:
     left_out = after - before
     lead = "" if before == 0 or text[before - 1] == "\n" else "\n"
     trail = "" if after == len(text) or text[after] == "\n" else "\n"
-    return f"{text[:before]}{lead}{_left_out(left_out)}{trail}{text[after:]}", left_out
+    return f"{text[:before]}{lead}{left_out_mark(left_out)}{trail}{text[after:]}", left_out
 
 
-def _left_out(count: int) -> str:
+def left_out_mark(count: int) -> str:
+    """What stands in a text where so many characters of it were left out."""
     return f"[… {count} characters left out …]"
 
 

@@ -8,7 +8,7 @@ asked otherwise, redacted.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -198,6 +198,8 @@ class Reader(NamedTuple):
     """Bytes of all messages as stored."""
     digest: Callable[[], str]
     """Hash of the session's JSON."""
+    find: Callable[[Callable[[bytes | bytearray], bool]], Iterable[int]]
+    """Messages whose stored JSON is wanted, in order; what is wanted must be wanted in any text it is a part of."""
 
 
 def essence(message: Message) -> Message:
@@ -258,6 +260,13 @@ class Session:
     def traits(self) -> array[int]:
         """`array('I')`: for every message, bits of `skims.Trait`; made when first asked for, in a pass of its own."""
         return self._reader.traits()
+
+    def search(self, wanted: Callable[[bytes | bytearray], bool]) -> list[int]:
+        """Messages whose stored JSON is `wanted`, ascending; reads all of it and decodes none.
+
+        `wanted` is also asked of several messages in one piece, and must want those when it wants one of them.
+        """
+        return list(self._reader.find(wanted))
 
     @cached_property
     def stored(self) -> int:

@@ -1,7 +1,8 @@
 """Which messages round the target are shown, and how much of each, within a budget of tokens.
 
-Nearest first and whole, farther ones shortened; whatever stands between two that are shown is counted by kind, so that
-nobody takes neighbours in a prompt for neighbours in the session.
+Nearest first and whole, then what bears on the target wherever it lies (`bearing`), then farther neighbours, shortened;
+whatever stands between two that are shown is counted by kind, so that nobody takes neighbours in a prompt for
+neighbours in the session.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from narrator.bearing import Bearing, find_bearing
 from narrator.errors import UsageError
-from narrator.excerpt import ANY_KEY, Excerpt, take_excerpt
-from narrator.findings import diagnose
+from narrator.excerpt import Excerpt, take_excerpt
+from narrator.findings import Finding, diagnose
 from narrator.outline import gap_between
+from narrator.repeats import lines_shown
 from narrator.session import Session
+from narrator.shortening import ANY_KEY
+from narrator.skims import KINDS
 from narrator.tokens import count_tokens
 
 DEFAULT_BUDGET = 24_000
@@ -22,15 +27,22 @@ DEFAULT_BUDGET = 24_000
 LEAST_BUDGET = 400
 """Below it not even the frame of a target goes in."""
 _BEFORE, _AFTER = 30, 60
-"""How far the window reaches when the budget allows: further ahead, since how a matter ended lies there."""
+"""How far the neighbours reach when the budget allows: further ahead, since how a matter went on lies there."""
 _CAPS = ((2, 4000), (6, 900), (15, 320), (30, 150), (_AFTER, 80))
 """(distance from the target, tokens a message at most): the nearest whole, farther ones shortened."""
 _SMALLEST = 60
 """Tokens below which a message in the window says nothing."""
 _LABELS = 110
 """Tokens that a message's frame usually takes beside its text; what was really taken is counted."""
+_GAP = 30
+"""Tokens of the mark of a gap, while choosing; what was really taken is counted."""
 _FIRST, _CLOSE = 8, 15
 """How many messages come before all else, and how far from the target a message counts as close."""
+_NEAR = 6
+"""How far from the target it is said why a message is shown."""
+_RESERVED, _SHARE = 0.4, 300
+"""Share of the budget that neighbours leave to what bears on the target, and tokens reserved for each of these."""
+_ANSWER, _TYPED = KINDS.index("answer"), KINDS.index("typed")
 
 
 class Reach(NamedTuple):
@@ -42,83 +54,143 @@ class Reach(NamedTuple):
     after: int = 0
 
 
-def choose_window(session: Session, target: int, reach: Reach, budget: int) -> tuple[Excerpt, ...]:
+class Shown(NamedTuple):
+    """A message of the window."""
+
+    excerpt: Excerpt
+    findings: tuple[Finding, ...]
+    """What the record knows of it."""
+    cost: int
+    """Tokens of all of it in the prompt."""
+    size: int
+    """Bytes of the message as stored."""
+
+
+class Window(NamedTuple):
+    """The target and what is shown round it, in order."""
+
+    shown: tuple[Shown, ...]
+    gaps: dict[int, str]
+    """Index of a message → what lies between the one shown before it and it, counted by kind, where something does."""
+    rest: str
+    """What lies after the last one; "" when nothing does."""
+    length: int
+    """Estimated tokens of it in the prompt, the marks of gaps included."""
+
+
+def choose_window(session: Session, target: int, reach: Reach, budget: int) -> Window:
     """The target and what is shown round it, in `budget` tokens; of `reach.budget` the target may have half.
 
     Raises:
         UsageError: what `reach` promises does not go into the budget; says about how much would do.
     """
-    chosen = {target: _centre(session, target, reach.budget // 2, budget)}
-    promised = [index for index in _order(session, target, reach) if _is_promised(index, target, reach)]
-    _keep_promises(session, target, promised, chosen, budget)
-    if promised and (taken := count_window(session, chosen.values())) > budget:
+    filling = _Filling(session, target, budget)
+    filling.add_target(reach.budget // 2)
+    order = _order(session, target, reach, filling.bearing)
+    promised = [index for index in order if _is_promised(index, target, reach)]
+    filling.keep_promises(promised)
+    if promised and (taken := filling.length()) > budget:
         needed = math.ceil((taken + reach.budget - budget) * 1.05 / 100) * 100
         raise UsageError(f"--budget {reach.budget}: too small for --before and --after; about {needed} are needed")
-    _fill(session, target, reach, chosen, budget)
-    while count_window(session, chosen.values()) > budget and len(chosen) > len(promised) + 1:
-        chosen.popitem()
-    _widen(session, target, chosen, budget)
-    return tuple(chosen[index] for index in sorted(chosen))
+    for _ in range(2):  # gaps were reckoned wider than most are: what that leaves is used
+        filling.fill(order)
+    while filling.length() > budget and len(filling.chosen) > len(promised) + 1:
+        filling.chosen.popitem()
+    filling.widen()
+    gaps, rest = find_gaps(session, filling.chosen)
+    shown = tuple(filling.chosen[index] for index in sorted(filling.chosen))
+    return Window(shown, gaps, rest, filling.length())
 
 
-def _centre(session: Session, target: int, half: int, budget: int) -> Excerpt:
-    """The target in half the budget, or in what its frame leaves of a small one."""
-    centre = take_excerpt(session, target, limit=half)
-    over = count_window(session, [centre]) - budget
-    return take_excerpt(session, target, limit=max(_SMALLEST, half - over)) if over > 0 else centre
+class _Filling:
+    """A window while it is filled; `chosen` is in the order of worth."""
 
+    def __init__(self, session: Session, target: int, budget: int) -> None:
+        self._session, self._target, self._budget = session, target, budget
+        self._findings: dict[int, tuple[Finding, ...]] = {}
+        self._lines: dict[str, int] = {}
+        self.bearing = {bearing.index: bearing for bearing in find_bearing(session, target)}
+        self.chosen: dict[int, Shown] = {}
 
-def _keep_promises(session: Session, target: int, promised: list[int], chosen: dict[int, Excerpt], budget: int) -> None:
-    """Add the promised messages, each with a fair share of the room."""
-    room = budget - count_window(session, chosen.values())
-    for place, index in enumerate(promised):
-        fair = room // (len(promised) - place) - _LABELS
-        limit = max(_SMALLEST, min(fair, _cap(abs(index - target), budget)))
-        chosen[index] = take_excerpt(session, index, limit=limit)
-        room -= _cost(session, chosen[index])
+    def add_target(self, half: int) -> None:
+        """The target in half the budget, or in what its frame leaves of a small one."""
+        self._add(self._take(self._target, half))
+        if (over := self.length() - self._budget) > 0:
+            self._add(self._take(self._target, max(_SMALLEST, half - over)))
 
+    def keep_promises(self, promised: list[int]) -> None:
+        """Add the promised messages, each with a fair share of the room."""
+        room = self._budget - self.length()
+        for place, index in enumerate(promised):
+            fair = room // (len(promised) - place) - _LABELS
+            limit = max(_SMALLEST, min(fair, _cap(abs(index - self._target), self._budget)))
+            room -= self._add(self._take(index, limit))
 
-def _fill(session: Session, target: int, reach: Reach, chosen: dict[int, Excerpt], budget: int) -> None:
-    """Add messages in the order of their worth as long as there is room."""
-    room = budget - count_window(session, chosen.values())
-    anchors = _anchors(session, target)
-    for index in _order(session, target, reach):
-        if index in chosen:
-            continue
-        distance = abs(index - target)
-        near = 2 if index in anchors else min(distance, _CLOSE) if _is_turn(session, index) else distance
-        limit = min(_cap(near, budget), room // 3 if index in anchors else room, room - _LABELS)
-        if limit < _SMALLEST:
-            return
-        excerpt = take_excerpt(session, index, limit=limit)
-        if (cost := _cost(session, excerpt)) <= room:
-            chosen[index] = excerpt
-            room -= cost
+    def fill(self, order: list[int]) -> None:
+        """Add messages in the order of their worth as long as there is room."""
+        room = self._budget - self.length()
+        far = [index for index in self.bearing if index not in order[:_FIRST] and index not in self.chosen]
+        reserved = int(min(_RESERVED * self._budget, _SHARE * len(far)))
+        for place, index in enumerate(order):
+            if index in self.chosen:
+                continue
+            distance = abs(index - self._target)
+            kept_free = reserved if place < _FIRST and distance > 1 else 0
+            limit = min(self._limit(index, room), room - kept_free - _LABELS - _GAP)
+            if limit < _SMALLEST:
+                if kept_free:
+                    continue
+                return
+            shown = self._take(index, limit)
+            apart = _GAP * (index - 1 not in self.chosen and index + 1 not in self.chosen)
+            if shown.cost + apart <= room:
+                room -= self._add(shown) + apart
 
+    def widen(self) -> None:
+        """Spend what is left of the budget on the messages that were shortened, the most telling first."""
+        room = self._budget - self.length()
+        shortened = [index for index, shown in self.chosen.items() if shown.excerpt.omitted and index != self._target]
+        for index in shortened:
+            if room < _SMALLEST:
+                return
+            taken = self.chosen[index].cost
+            wider = self._take(index, taken + room - _LABELS)
+            if (more := wider.cost - taken) <= room:
+                room -= more
+                self.chosen[index] = wider
 
-def _widen(session: Session, target: int, chosen: dict[int, Excerpt], budget: int) -> None:
-    """Spend what is left of the budget on the nearest messages that were shortened."""
-    room = budget - count_window(session, chosen.values())
-    for index in [index for index, excerpt in chosen.items() if excerpt.omitted and index != target]:
-        if room < _SMALLEST:
-            return
-        taken = _cost(session, chosen[index])
-        wider = take_excerpt(session, index, limit=taken + room - _LABELS)
-        if (more := _cost(session, wider) - taken) <= room:
-            room -= more
-            chosen[index] = wider
+    def length(self) -> int:
+        """Tokens of the chosen messages in the prompt, and of the marks of the gaps between them."""
+        gaps, rest = find_gaps(self._session, self.chosen)
+        marks = sum(count_tokens(f"record: {mark}\n\n") for mark in [*gaps.values(), rest] if mark)
+        return sum(shown.cost for shown in self.chosen.values()) + marks
 
+    def _limit(self, index: int, room: int) -> int:
+        """Tokens of a message at most: what bears on the target has room wherever it lies."""
+        distance, bearing = abs(index - self._target), self.bearing.get(index)
+        near = _cap(min(distance, _CLOSE) if _is_turn(self._session, index) else distance, self._budget)
+        return near if bearing is None else max(near, min(bearing.most, room // 3))
 
-def _cost(session: Session, excerpt: Excerpt) -> int:
-    """Tokens of a message in the prompt, what the record knows of it included."""
-    return count_tokens(excerpt.printed(diagnose(session, excerpt.index), ANY_KEY) + "\n")
+    def _take(self, index: int, limit: int) -> Shown:
+        session, far = self._session, abs(index - self._target) > _NEAR
+        bearing = self.bearing.get(index)
+        excerpt = take_excerpt(
+            session,
+            index,
+            limit=limit,
+            shown=self._lines if far else None,
+            why=bearing.why if bearing and far else "",
+        )
+        if index not in self._findings:
+            self._findings[index] = diagnose(session, index)
+        findings = self._findings[index]
+        cost = count_tokens(excerpt.framed(findings, ANY_KEY) + "\n") + count_tokens(excerpt.body(ANY_KEY))
+        return Shown(excerpt, findings, cost, session.size(index))
 
-
-def count_window(session: Session, window: Iterable[Excerpt]) -> int:
-    """Tokens of messages in the prompt, and of the marks of the gaps between them."""
-    costs = {excerpt.index: _cost(session, excerpt) for excerpt in window}
-    gaps, rest = find_gaps(session, costs)
-    return sum(costs.values()) + sum(count_tokens(f"record: {mark}\n\n") for mark in [*gaps.values(), rest] if mark)
+    def _add(self, shown: Shown) -> int:
+        self.chosen[shown.excerpt.index] = shown
+        self._lines |= lines_shown(shown.excerpt.passages, shown.excerpt.index)
+        return shown.cost
 
 
 def find_gaps(session: Session, shown: Iterable[int]) -> tuple[dict[int, str], str]:
@@ -137,19 +209,19 @@ def _is_promised(index: int, target: int, reach: Reach) -> bool:
 
 def _is_turn(session: Session, index: int) -> bool:
     """Whether the user speaks here, or the assistant stops speaking: where it is said how things stand."""
-    following = session.skims[index + 1].kind if index + 1 < len(session) else "typed"
-    return session.skims[index].kind != "answer" or following == "typed"
+    kinds = session.skims.kinds
+    following = kinds[index + 1] if index + 1 < len(kinds) else _TYPED
+    return kinds[index] != _ANSWER or following == _TYPED
 
 
 def _cap(distance: int, budget: int) -> int:
     return next((min(cap, max(_SMALLEST, budget // 6)) for far, cap in _CAPS if distance <= far), _SMALLEST)
 
 
-def _order(session: Session, target: int, reach: Reach) -> list[int]:
-    """Messages round the target in the order in which they get a place.
+def _order(session: Session, target: int, reach: Reach, bearing: dict[int, Bearing]) -> list[int]:
+    """Messages in the order in which they get a place.
 
-    Nearest first, one before for one after; then, since the target cannot be understood without them, the user turn it
-    answers with what that turn answered in its turn, the last turn a person typed, and the last compaction summary.
+    Nearest first, one before for one after; then what bears on the target, wherever it lies; then the close ones.
     Farther away, where a turn begins or ends comes before what lies in the middle of one.
     """
     before = list(range(target - 1, max(-1, target - 1 - max(_BEFORE, reach.before)), -1))
@@ -157,16 +229,6 @@ def _order(session: Session, target: int, reach: Reach) -> list[int]:
     order: list[int] = []
     for step in range(max(len(before), len(after))):
         order += before[step : step + 1] + after[step : step + 1]
-    anchors = [index for index in _anchors(session, target) if index not in order[:_FIRST]]
     close = [index for index in order if abs(index - target) <= _CLOSE]
     turns = [index for index in order if _is_turn(session, index)]
-    return list(dict.fromkeys([*order[:_FIRST], *anchors, *close, *turns, *order]))
-
-
-def _anchors(session: Session, target: int) -> list[int]:
-    skims = session.skims
-    parent = skims[target].parent
-    asked = parent if parent is not None and parent < target else None
-    typed, summary = skims.last("typed", target), skims.last("compaction-summary", target)
-    offered = asked - 1 if asked else None
-    return [index for index in dict.fromkeys([asked, offered, typed, summary]) if index is not None]
+    return list(dict.fromkeys([*order[:_FIRST], *bearing, *close, *turns, *order]))

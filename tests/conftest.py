@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import cassette as tapes
 
+from narrator import tokens
+
 LOOPBACK = ("127.", "::1", "localhost")
 FOREIGN_VARIABLES = (
     *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "NARRATE_MODEL", "SSL_CERT_FILE"),
@@ -62,3 +64,14 @@ def cassette(request: pytest.FixtureRequest) -> Iterator[tapes.Conversation]:
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the user's cache folder."""
     monkeypatch.setenv("NARRATE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(autouse=True)
+def estimated_tokens(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is counted is the same whether or not the extra `tokens` is installed."""
+    monkeypatch.setenv("NARRATE_TOKENS", "estimate")
+    tokens.find_vocabulary.cache_clear()
+    tokens._count_again.cache_clear()
+    yield
+    tokens.find_vocabulary.cache_clear()
+    tokens._count_again.cache_clear()

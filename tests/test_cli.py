@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 import pytest
 from console import GOOD_ESSAY, environment, good_answer, run
-from endpoint import Answer, Loopback, completion, essay_stream
+from endpoint import Answer, Loopback, as_json, completion, essay_stream
 from recordings import SHARED, assistant, export, reasoning, tool, user, write
 
 from narrator import __version__
@@ -154,6 +154,7 @@ def test_nothing_is_sent_for_a_call_that_cannot_be(server: Loopback) -> None:
         ["--msg", "1", "session.json", "--style", "x"],
         ["--msg", "1", "session.json", "-o", "a.html", "--theme", "x"],
         ["--msg", "1", "session.json", "--budget", "5"],
+        ["--msg", "1", "session.json", "--lookups", "5"],
     ):
         assert run(*words, "--base-url", server.url).code == 2, words
     assert server.requests == []
@@ -167,7 +168,7 @@ def test_an_option_as_the_first_word_is_no_command_misspelt(session: str) -> Non
 # ---- help, version, lists ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["essay", "show", "render", "styles", "themes", "formats"])
+@pytest.mark.parametrize("command", ["essay", "show", "targets", "render", "styles", "themes", "formats"])
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_every_command_has_help_with_one_example(command: str, option: str) -> None:
     ran = run(command, option)
@@ -179,7 +180,16 @@ def test_every_command_has_help_with_one_example(command: str, option: str) -> N
 def test_the_help_of_the_program_is_that_of_its_default_command_and_its_commands() -> None:
     ran = run("--help")
     assert (ran.code, ran.err) == (0, "")
-    for text in ("--msg N", "--base-url", "--dry-run", "--version", "show", "render", "Example: narrate --msg 144"):
+    for text in (
+        "--msg N",
+        "--base-url",
+        "--lookups",
+        "--dry-run",
+        "--version",
+        "show",
+        "render",
+        "Example: narrate --msg 144",
+    ):
         assert text in ran.out
     bare = run()
     assert (bare.code, bare.out, bare.err) == (2, ran.out, "")
@@ -715,6 +725,62 @@ def test_a_recorded_answer_comes_out_as_the_table_says(
     assert not any(re.search(hidden, text) for text in places)
 
 
+# ---- look-ups ----------------------------------------------------------------------------------------------------
+
+
+def called(name: str, **arguments: object) -> Answer:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {"index": 0, "id": f"call_{name}", "type": "function", "function": function}
+    return completion(None, finish="tool_calls", tool_calls=[call])
+
+
+def far() -> str:
+    """A recording whose first answer is far from its last messages."""
+    steps = [message for number in range(80) for message in (user(f"step {number}"), assistant("word " * 400))]
+    return write(Path(), export(user("Begin."), assistant("The disk is FULL at 97 %.", "more"), *steps), "far.json")
+
+
+def test_a_model_looks_things_up_and_cites_them() -> None:
+    path = far()
+    essay = completion(GOOD_ESSAY + "\n\nThe disk was full [msg 1].")
+    answers = called("search_session", text="disk is full"), called("read_messages", indices=[1]), essay
+    with Loopback(*answers) as server:
+        ran = run("--msg", "160", path, "--base-url", server.url, "--budget", "3000", "--json")
+    assert ran.code == 0
+    assert [line for line in ran.lines if "warning" in line] == []
+    draft = json.loads(ran.out)
+    assert "The disk is FULL at 97 %." in {message["index"]: message for message in draft["evidence"]}[1]["text"]
+    assert draft["model"]["settings"] == {"budget": 3000, "looked_up": 2}
+    assert draft["usage"] == {"input": 27, "output": 12, "cached": 6, "reasoning": 3}
+    first, second, third = server.requests
+    system, prompt = first["messages"]
+    assert system["content"].endswith("say nothing in it of tools or of looking up.\n")
+    [key] = set(re.findall(r"<conversation_data (\d{8})>", prompt["content"]))
+    assert f"<conversation_data {key}>\n[{key} text]\nThe disk is FULL at 97 %.\n" in second["messages"][-1]["content"]
+    assert f"[{key} text]\nmore\n</conversation_data {key}>" in third["messages"][-1]["content"]
+    assert "disk" not in prompt["content"]
+
+
+def test_an_endpoint_without_tools_writes_in_the_same_run(session: str) -> None:
+    refusal = as_json({"error": {"message": "loopback does not support tools"}}, 400)
+    with Loopback(refusal, good_answer()) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url)
+    assert ran.code == 0
+    assert GOOD_ESSAY.strip() in ran.out
+    assert len([line for line in ran.lines if "asked again without tools" in line]) == 1
+    assert "Looking things up" not in json.dumps(server.requests[1])
+
+
+def test_look_ups_can_be_turned_off_and_that_is_another_essay(session: str, server: Loopback) -> None:
+    words = ["--msg", "1", session, "--base-url", server.url]
+    drafts = [draft_of(run(*words, *more).err) for more in ([], ["--lookups", "0"], ["--lookups", "1"])]
+    assert ["tools" in request for request in server.requests] == [True, False, True]
+    assert len(set(drafts)) == 3
+    settings = [json.loads(Path(draft).read_text("utf-8"))["model"]["settings"] for draft in drafts]
+    assert settings == [{}, {"lookups": 0}, {"lookups": 1}]
+    assert "exists" in run(*words, "--lookups", "3").err
+
+
 # ---- dry run -----------------------------------------------------------------------------------------------------
 
 
@@ -729,6 +795,19 @@ def test_a_dry_run_prints_what_would_be_sent_and_sends_nothing(session: str, ser
     assert run(*words, "--no-save").code == 0
     for message in server.requests[0]["messages"]:
         assert f"<!-- {message['role']} -->\n\n{message['content']}" in ran.out
+
+
+def test_a_dry_run_prints_the_tools_that_would_be_offered(session: str, server: Loopback) -> None:
+    words = ["--msg", "1", session, "--base-url", server.url, "--dry-run"]
+    offered, alone, offline = run(*words).out, run(*words, "--lookups", "0").out, run(*words, "--offline").out
+    assert alone == offline
+    assert "## Looking things up" in offered
+    assert json.loads(offered.partition("<!-- tools -->")[2])[0]["function"]["name"] == "read_messages"
+    assert "search_session" not in alone
+    kept = re.sub(
+        r"\n## Looking things up\n.*?(?=\n<!-- user)", "", offered.partition("<!-- tools -->")[0], flags=re.DOTALL
+    )
+    assert kept.rstrip() == alone.rstrip()
 
 
 def test_a_dry_run_needs_no_endpoint_and_no_free_place(session: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from opened import opened
 from recordings import EXAMPLE, SHARED, assistant, export, reasoning, text, tool, user
 
+from narrator import window
 from narrator.context import DEFAULT_BUDGET, Context, Reach, as_json, find_target, take_context
 from narrator.errors import UsageError
 from narrator.excerpt import take_excerpt
@@ -133,6 +134,24 @@ def test_no_budget_smaller_than_the_frame(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--budget 399: at least 400 tokens are needed"):
         take_context(session, 3, Reach(399))
     check(session, take_context(session, 3, Reach(400)), 400)
+
+
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_the_smallest_budget_holds_a_long_target(tmp_path: Path, place: int) -> None:
+    messages = [*talk(3), user("Last.")]
+    messages[place] = {**messages[place], "parts": [text(PROSE * 300)]}
+    check(session := opened(tmp_path, export(*messages)), take_context(session, place, Reach(400)), 400)
+
+
+def test_a_gap_that_is_longer_to_tell_than_was_reckoned_costs_the_least_worthy_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(tmp_path, export(*anchored()))
+    monkeypatch.setattr(window, "_GAP", -60)
+    for budget in range(900, 3000, 50):
+        context = take_context(session, 66, Reach(budget))
+        check(session, context, budget)
+        assert context.tokens <= budget
 
 
 # --------------------------------------------------------------------------------------------------------- target

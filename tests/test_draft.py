@@ -89,6 +89,12 @@ def test_a_draft_is_another_one_when_anything_it_was_made_from_differs(
     assert identity(sha256, target, style, model) != identity("ab" * 32, 3, STYLE, MODEL)
 
 
+def test_how_often_something_was_looked_up_makes_no_other_essay() -> None:
+    looked = MODEL.model_copy(update={"settings": {**MODEL.settings, "looked_up": 3}})
+    assert identity("ab" * 32, 3, STYLE, looked) == identity("ab" * 32, 3, STYLE, MODEL)
+    assert looked.settings["looked_up"] == 3
+
+
 def test_a_draft_is_the_same_whenever_and_wherever_it_was_written() -> None:
     one = ModelRef(name="m", settings={"a": 1, "b": 2})
     other = ModelRef(name="m", settings={"b": 2, "a": 1})

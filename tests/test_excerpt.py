@@ -11,8 +11,9 @@ import pytest
 from opened import last_found, opened
 from recordings import BEGIN, EXAMPLE, SHARED, STEP_START, assistant, export, reasoning, step_finish, text, tool, user
 
-from narrator.excerpt import Excerpt, abridge, take_excerpt
+from narrator.excerpt import Excerpt, take_excerpt
 from narrator.formats import open_session
+from narrator.shortening import abridge
 from narrator.tokens import count_tokens
 
 ESSAYS = SHARED / "sessions" / "essays"

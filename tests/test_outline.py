@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,14 @@ import pytest
 from opened import opened
 from recordings import BEGIN, EXAMPLE, SHARED, assistant, export, text, tool, user
 
+import narrator.outline as outline_module
+from narrator import segments
 from narrator.context import take_context
 from narrator.formats import open_session
+from narrator.milestones import find_milestones
 from narrator.outline import OUTLINE_TOKENS, Outline, draw_outline, gap_between, in_words
 from narrator.session import Session
+from narrator.shelf import Shelf
 from narrator.tokens import count_tokens
 
 CT200 = SHARED / "sessions" / "essays" / "ct200-11162.json.gz"
@@ -152,7 +157,8 @@ def test_nudges_are_not_listed_among_other_turns(tmp_path: Path) -> None:
     words = ["Fix the parser.", "continue", "Ok.", "And the lexer, which is broken.", "go on", "done"]
     messages = [message for word in words for message in (user(word), assistant("Working."), assistant("Fine."))]
     outline = draw_outline(opened(tmp_path, export(*messages)))
-    assert [entry.text for entry in outline.entries[:2]] == ["Fix the parser.", "And the lexer, which is broken."]
+    typed = [entry.text for entry in outline.entries[:-5] if entry.kind == "typed"]
+    assert typed == ["Fix the parser.", "And the lexer, which is broken."]
 
 
 @pytest.mark.parametrize(
@@ -244,6 +250,240 @@ def test_recorded_names_stay_on_their_line(tmp_path: Path) -> None:
     outline = draw_outline(session)
     assert not any("\n" in line or "\x1b" in line or len(line) > 300 for line in [*outline.totals, outline.title])
     check(session, outline)
+
+
+# ------------------------------------------------------------------------------------------------- milestones
+
+
+def bash(command: str, code: int = 0, **state: Any) -> dict[str, Any]:
+    return assistant(tool(input={"command": command}, metadata={"exit": code}, **state))
+
+
+def todo(*states: str, status: str = "completed") -> dict[str, Any]:
+    todos = [{"content": f"thing {number}", "status": state} for number, state in enumerate(states)]
+    return assistant(tool("todowrite", status=status, input={"todos": todos}))
+
+
+def edit(path: str, **state: Any) -> dict[str, Any]:
+    return assistant(tool("edit", input={"filePath": path}, **state))
+
+
+@pytest.mark.parametrize(
+    ("messages", "reached"),
+    [
+        pytest.param([bash("make", 1), bash("make")], {2: "first success of a command that failed in msg 1"}, id="a success after a failure"),
+        pytest.param([bash("make"), bash("make")], {}, id="a success after a success"),
+        pytest.param([bash("make", 1), bash("make all")], {}, id="another command"),
+        pytest.param([bash("make", 1), bash("make", 1)], {}, id="no success"),
+        pytest.param([bash("make", 1), bash("make"), bash("make")], {2: "first success of a command that failed in msg 1"}, id="only the first success"),
+        pytest.param(
+            [bash("make", 1)] * 5 + [bash("make")],
+            {6: "first success of a command that failed in msg 1, 4, 5 and 2 more"},
+            id="many failures",
+        ),
+        pytest.param(
+            [edit("a.py", status="error", error="no"), edit("a.py")],
+            {2: "first success of a call on a file that failed in msg 1"},
+            id="an edit after one that failed",
+        ),
+        pytest.param([bash("git add -A && git commit -m 'x'")], {1: "a commit"}, id="a commit"),
+        pytest.param([bash("git commit -m 'x'", 1)], {}, id="a commit that failed"),
+        pytest.param([bash("git log")], {}, id="no commit"),
+        pytest.param([todo("completed", "cancelled")], {1: "the list of things to do is finished"}, id="a list that is done"),
+        pytest.param([todo("completed", "pending")], {}, id="a list that is not done"),
+        pytest.param([todo("completed", status="error")], {}, id="a list that could not be written"),
+        pytest.param([todo("completed"), todo("completed")], {1: "the list of things to do is finished"}, id="the same list again"),
+        pytest.param(
+            [todo("completed"), todo("pending"), todo("completed")],
+            {1: "the list of things to do is finished", 3: "the list of things to do is finished"},
+            id="another list",
+        ),
+        pytest.param(
+            [bash("git commit -m x", 1), bash("git commit -m x")],
+            {2: "first success of a command that failed in msg 1"},
+            id="of two that coincide the weightier",
+        ),
+    ],
+)  # fmt: skip
+def test_milestones(tmp_path: Path, messages: list[Any], reached: dict[int, str]) -> None:
+    fresh = [{"info": dict(message["info"]), "parts": list(message["parts"])} for message in messages]
+    session = opened(tmp_path, export(user("Go."), *fresh, *[assistant("On.")] * 8, user("Thanks."), assistant("So.")))
+    assert {milestone.index: milestone.named(session) for milestone in find_milestones(session)} == reached
+    listed = {entry.index: entry.reached for entry in draw_outline(session).entries if entry.reached}
+    assert listed == reached
+
+
+def test_a_milestone_is_named_with_its_message_and_shows_the_call(tmp_path: Path) -> None:
+    messages = [user("Go."), bash("git commit -m 'Fix the parser'"), *[assistant("On.")] * 9]
+    entry = draw_outline(opened(tmp_path, export(*messages))).entries[1]
+    assert (entry.text, entry.spoken) == ("[bash call] git commit -m 'Fix the parser'", False)
+    assert entry.named == "msg 1, assistant, 2025-10-09 08:54:20 UTC; a commit"
+    assert f"[k {entry.named}]" in draw_outline(opened(tmp_path, export(*messages))).printed("k")
+
+
+# --------------------------------------------------------------------------------------------------- segments
+
+
+def loop(count: int, name: str = "a") -> list[dict[str, Any]]:
+    return [bash(f"sed -n {number}p {name}.txt") for number in range(count)]
+
+
+def minutes(messages: list[dict[str, Any]], pauses: dict[int, int]) -> list[dict[str, Any]]:
+    """Messages one minute apart, but for pauses (index → minutes before it)."""
+    at = BEGIN
+    for index, message in enumerate(messages):
+        at += 60_000 * (1 + pauses.get(index, 0))
+        message["info"]["time"] = {"created": at} | (
+            {"completed": at + 1000} if message["info"]["role"] == "assistant" else {}
+        )
+    return messages
+
+
+@pytest.mark.parametrize(
+    ("messages", "cut"),
+    [
+        pytest.param([user("Go."), *loop(23)], 12, id="where nothing breaks it, in the middle"),
+        pytest.param([user("Go."), *loop(9), user("On."), *loop(13)], 10, id="at a turn of the user"),
+        pytest.param([user("Go."), *loop(8), user("On."), *loop(3), user("Now do the other half of it, with more care, please."), *loop(10)], 13, id="at the longer turn"),
+        pytest.param(minutes([user("Go."), *loop(8), user("Now do the other half of it, with more care, please."), *loop(14)], {14: 60}), 14, id="at a long silence"),
+        pytest.param([user("Go."), *loop(5), user(COMPACTION), assistant("## Goal", summary=True), *loop(3), user("On."), *loop(12)], 8, id="behind a summary"),
+        pytest.param([user("Go."), *[bash("make")] * 9, *[bash("pytest")] * 14], 10, id="where other commands begin"),
+    ],
+)  # fmt: skip
+def test_a_border_is_where_the_session_breaks(tmp_path: Path, monkeypatch: Any, messages: list[Any], cut: int) -> None:
+    monkeypatch.setattr(segments, "SEGMENTS", 2)
+    fresh = [{"info": dict(message["info"]), "parts": list(message["parts"])} for message in messages]
+    session = opened(tmp_path, export(*fresh))
+    assert [part.start for part in segments.find_segments(session)] == [0, cut]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5, 40, 667])
+def test_the_parts_hold_every_message_once(tmp_path: Path, rounds: int) -> None:
+    session = long_session(tmp_path, rounds)
+    parts = segments.find_segments(session)
+    assert [index for part in parts for index in part] == list(range(len(session)))
+    assert len(parts) == max(1, min(segments.SEGMENTS, len(session) // 6))
+    assert max(map(len, parts)) <= 2 * len(session) / len(parts) + 2
+
+
+@pytest.mark.parametrize("noisy", [0, 1, 2])
+def test_no_third_of_a_session_is_passed_over_because_another_is_loud(tmp_path: Path, noisy: int) -> None:
+    loud = [
+        message for n in range(200) for message in (user(f"Do number {n}, " + "with care, " * 40), assistant("Done."))
+    ]
+    quiet = [*loop(390), user("And then?"), bash("make", 1), bash("make"), *loop(6), assistant("It works now.")]
+    thirds: list[list[dict[str, Any]]] = [quiet, quiet, quiet]
+    thirds[noisy] = loud
+    fresh = [{"info": dict(m["info"]), "parts": [dict(p) for p in m["parts"]]} for third in thirds for m in third]
+    session = opened(tmp_path, export(*fresh))
+    outline = draw_outline(session)
+    check(session, outline)
+    listed = Counter(min(2, index // 400) for index in outline.indices)
+    assert min(listed[third] for third in range(3)) >= 5
+
+
+def test_without_a_summary_a_part_is_told_by_how_its_last_turn_ended(tmp_path: Path) -> None:
+    turns = [m for n in range(40) for m in (user(f"Do number {n}."), *loop(20), assistant(f"Number {n} is done."))]
+    outline = draw_outline(opened(tmp_path, export(*turns)))
+    assert sum(re.fullmatch(r"Number \d+ is done\.", entry.text) is not None for entry in outline.entries) >= 16
+
+
+def test_a_part_in_which_nobody_speaks_is_told_by_its_last_words(tmp_path: Path) -> None:
+    steps = [message for n in range(100) for message in (*loop(9), assistant(f"Step {n} is done."), bash("ls"))]
+    outline = draw_outline(opened(tmp_path, export(user("Go."), *steps)))
+    assert sum(re.fullmatch(r"Step \d+ is done\.", entry.text) is not None for entry in outline.entries) >= 6
+    assert {entry.index * 3 // 1101 for entry in outline.entries} == {0, 1, 2}
+
+
+def test_a_part_that_ends_in_a_turn_of_the_user_has_no_end(tmp_path: Path) -> None:
+    outline = draw_outline(opened(tmp_path, export(*[user(f"Do this, number {n}.") for n in range(60)])))
+    assert {entry.kind for entry in outline.entries} == {"typed"}
+
+
+# ---------------------------------------------------------------------------------------------------- the shelf
+
+
+class Memory(Shelf):
+    """A shelf in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.puts = 0
+
+    def get(self, name: str) -> memoryview | None:
+        return memoryview(self.kept[name]) if name in self.kept else None
+
+    def put(self, name: str, pieces: Iterable[bytes]) -> None:
+        self.kept[name] = b"".join(pieces)
+        self.puts += 1
+
+
+def test_what_was_chosen_is_not_chosen_again(tmp_path: Path, monkeypatch: Any) -> None:
+    session = long_session(tmp_path, 200)
+    session.shelf = shelf = Memory()
+    drawn = draw_outline(session)
+    assert drawn == draw_outline(long_session(tmp_path, 200)), "with a shelf as without one"
+    again = long_session(tmp_path, 200)
+    again.shelf = shelf
+    monkeypatch.setattr(outline_module, "choose_entries", None)
+    assert draw_outline(again) == drawn
+    assert shelf.puts == 1
+
+
+def test_it_holds_no_text(tmp_path: Path) -> None:
+    session = long_session(tmp_path, 200)
+    session.shelf = shelf = Memory()
+    draw_outline(session)
+    [kept] = shelf.kept.values()
+    assert set(re.findall(rb"[A-Za-z]+", kept)) <= {b"true", b"false", b"null", b"success", b"commit", b"list"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(lambda kept: kept[:1], id="no JSON"),
+        pytest.param(lambda kept: kept[:1] + kept[-1:], id="another shape"),
+        pytest.param(lambda kept: kept.replace(b"[[0,", b"[[99999,"), id="a message that is not there"),
+        pytest.param(lambda kept: kept.replace(b"[[0,", b"[[1,"), id="another message"),
+        pytest.param(lambda kept: kept[:-3] + b"0]", id="another checksum"),
+    ],
+)  # fmt: skip
+def test_what_does_not_give_the_same_outline_is_chosen_again(tmp_path: Path, broken: Callable[[bytes], bytes]) -> None:
+    session = long_session(tmp_path, 60)
+    session.shelf = shelf = Memory()
+    drawn = draw_outline(session)
+    [name] = shelf.kept
+    good, shelf.kept[name] = shelf.kept[name], broken(shelf.kept[name])
+    assert shelf.kept[name] != good
+    assert draw_outline(session) == drawn
+    assert shelf.kept[name] == good
+
+
+def test_another_bound_is_another_choice(tmp_path: Path) -> None:
+    session = long_session(tmp_path, 200)
+    session.shelf = shelf = Memory()
+    assert draw_outline(session, bound=3000) != draw_outline(session)
+    assert len(shelf.kept) == 2
+
+
+def test_57_000_messages_with_504_turns_and_60_summaries(tmp_path: Path) -> None:
+    compaction = [
+        user(COMPACTION),
+        assistant("## Goal\n\nGo on.", summary=True),
+        user(text("Continue.", synthetic=True)),
+    ]
+    messages: list[dict[str, Any]] = []
+    for number in range(504):
+        messages += [user(f"Now look at the thing with number {number}, please."), *loop(110), assistant("It is so.")]
+        messages += compaction if number % 8 == 7 and number < 480 else []
+    fresh = [{"info": dict(message["info"]), "parts": message["parts"]} for message in messages]
+    session = opened(tmp_path, export(*fresh))
+    assert len(session) > 56_000
+    outline = draw_outline(session)
+    check(session, outline)
+    assert outline.length > 5000
+    assert "60 compaction summaries" in outline.totals[0]
+    assert {entry.index * 3 // len(session) for entry in outline.entries if entry.kind == "typed"} == {0, 1, 2}
 
 
 def test_the_example() -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from recordings import assistant, export, reasoning, tool, user, write
 
-from narrator.context import Reach, take_context
+from narrator.context import Reach, add_read, take_context
 from narrator.draft import Draft, ModelRef, Usage
 from narrator.errors import ModelRefusedError
 from narrator.excerpt import take_excerpt
 from narrator.formats import open_session
+from narrator.lookup import Bounds
+from narrator.model.rounds import Offer
 from narrator.pipeline import EVIDENCE_TOKENS, SHORT_WORDS, ModelWriter, concerns, narrate
 from narrator.prompt import Prompt, build_prompt
 from narrator.reply import Reply
@@ -137,13 +139,85 @@ def test_a_model_is_sent_the_prompt_s_messages_and_nothing_else(tmp_path: Path) 
     asked: list[Sequence[Mapping[str, str]]] = []
 
     class Endpoint:
-        def write(self, messages: Sequence[Mapping[str, str]]) -> Reply:
+        def write(self, messages: Sequence[Mapping[str, str]], offer: Offer | None = None) -> Reply:
+            assert offer is None
             asked.append(messages)
             return Reply(text="# A", model="m", finish="stop", usage=None)
 
-    prompt = prompt_for(recording(tmp_path), 3)
-    assert ModelWriter(Endpoint()).write(prompt).text == "# A"
+    session = recording(tmp_path)
+    prompt = prompt_for(session, 3)
+    assert ModelWriter(Endpoint(), session, Bounds(rounds=0)).write(prompt).text == "# A"
     assert asked == [prompt.wire()]
+
+
+class Looks:
+    """An endpoint whose model searches, reads, and then writes."""
+
+    def __init__(self, text: str, *indices: int, words: str = "") -> None:
+        self._text, self._indices, self._words = text, indices, words
+        self.offer: Offer | None = None
+
+    def write(self, messages: Sequence[Mapping[str, str]], offer: Offer | None = None) -> Reply:
+        assert offer is not None
+        assert list(messages) != list(offer.messages)
+        self.offer = offer
+        if self._words:
+            offer.lookups.search_session(self._words)
+        if self._indices:
+            offer.lookups.read_messages(self._indices)
+        return Reply(text=self._text, model="m", finish="stop", usage=None)
+
+
+def looked_up(folder: Path, endpoint: Looks, target: int = 201) -> tuple[Draft, Prompt]:
+    session = recording(folder)
+    context = take_context(session, target, Reach(budget=2000))
+    prompt = build_prompt(context, load_style("essay"), lookups=Bounds())
+    writer = ModelWriter(endpoint, session, Bounds())
+    return narrate(session, prompt, writer, ModelRef(name="m", settings={"budget": 2000})), prompt
+
+
+def test_what_was_read_is_evidence_as_it_was_read(tmp_path: Path) -> None:
+    draft, prompt = looked_up(tmp_path, Looks("A [msg 1]. B [msg 20].", 20, words="it fails"))
+    assert not {1, 20} & {excerpt.index for excerpt in prompt.context.window}
+    hit, read = draft.evidence
+    assert (hit.index, hit.text) == (1, "‹text›\nIt fails.\n‹2 other parts of this message not shown here›")
+    assert (read.index, read.text) == (20, "‹text›\ngo on 9")
+    assert draft.model == ModelRef(name="m", settings={"budget": 2000, "looked_up": 2})
+
+
+def test_what_the_record_knows_of_what_was_read_is_kept_too(tmp_path: Path) -> None:
+    turns = [message for k in range(100) for message in (user(f"go on {k}"), assistant("word " * 50))]
+    session = open_session(write(tmp_path, export(user("Go."), assistant(tool(metadata={"exit": 2})), *turns)))
+    prompt = build_prompt(take_context(session, 201, Reach(budget=2000)), load_style("essay"), lookups=Bounds())
+    assert prompt.context.findings == ()
+    writer = ModelWriter(Looks("A [msg 1].", 1), session, Bounds())
+    [finding] = narrate(session, prompt, writer, None).findings
+    assert (finding.index, finding.kind) == (1, "command-failed")
+
+
+def test_a_context_with_what_was_read_counts_its_gaps_again(tmp_path: Path) -> None:
+    session = recording(tmp_path)
+    context = take_context(session, 201, Reach(budget=2000))
+    first = context.window[0].index
+    more = add_read(context, session, [take_excerpt(session, 20), take_excerpt(session, first)])
+    assert [excerpt.index for excerpt in more.window] == [20, *(excerpt.index for excerpt in context.window)]
+    assert set(more.gaps) == {20, first}
+    assert (more.centre, more.target, more.tokens) == (context.centre, context.target, context.tokens)
+    assert add_read(context, session, []) is context
+
+
+def test_nothing_that_was_given_whole_is_read_again(tmp_path: Path) -> None:
+    endpoint = Looks("A.")
+    _, prompt = looked_up(tmp_path, endpoint)
+    whole = next(excerpt.index for excerpt in prompt.context.window if not excerpt.omitted)
+    assert endpoint.offer is not None
+    assert endpoint.offer.lookups.read_messages([whole]) == f"record: given to you whole already: msg {whole}\n"
+
+
+def test_a_model_that_looks_nothing_up_leaves_no_trace(tmp_path: Path) -> None:
+    draft, prompt = looked_up(tmp_path, Looks("A."))
+    assert draft.model == ModelRef(name="m", settings={"budget": 2000})
+    assert draft.findings == prompt.context.findings
 
 
 LONG = "word " * SHORT_WORDS

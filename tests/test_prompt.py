@@ -16,6 +16,7 @@ from narrator.assets import asset_folder
 from narrator.context import Context, Reach, take_context
 from narrator.errors import StyleError
 from narrator.formats import open_session
+from narrator.lookup import Bounds
 from narrator.outline import in_words
 from narrator.prompt import Prompt, build_prompt, delimiter_key
 from narrator.session import Session
@@ -66,6 +67,27 @@ def test_the_prompt_is_the_one_that_was_read_and_approved(
     if request.config.getoption("--update-golden"):
         path.write_text(made, "utf-8")
     assert path.read_text("utf-8") == made
+
+
+def test_what_tells_of_look_ups_is_what_was_read_and_approved(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    context = take_context(opened(tmp_path, small()), 3)
+    prompt = build_prompt(context, load_style("essay"), lookups=Bounds(rounds=2, messages=12, tokens=4000))
+    path = GOLDEN / "essay-lookups.md"
+    if request.config.getoption("--update-golden"):
+        path.write_text(prompt.lookups, "utf-8")
+    assert path.read_text("utf-8") == prompt.lookups
+
+
+def test_look_ups_are_told_of_at_the_end_of_the_instructions_and_only_where_they_are_offered(tmp_path: Path) -> None:
+    context, style = take_context(opened(tmp_path, small()), 3), load_style("essay")
+    plain, never = build_prompt(context, style), build_prompt(context, style, lookups=Bounds(rounds=0))
+    offered = build_prompt(context, style, lookups=Bounds())
+    assert plain == never
+    assert plain.wire() == plain.wire(lookups=True) == offered.wire()
+    system, written = offered.wire(lookups=True)
+    assert system["content"] == f"{plain.messages[0].content}\n{offered.lookups}"
+    assert written["content"] == plain.messages[1].content
+    assert offered.tokens == plain.tokens + count_tokens(offered.lookups)
 
 
 # --------------------------------------------------------------------------------------------------------- layout
@@ -228,6 +250,7 @@ def check_nothing_passes_for_ours(context: Context, written: str) -> None:
     empty = sum(not excerpt.passages for excerpt in context.window)
     edges = (context.target.index == 0) + (context.target.index == context.count - 1)
     marks = len(context.gaps) + bool(context.rest) + len(context.timing)
+    marks += sum(bool(excerpt.why) for excerpt in context.window)
     stated = len(context.outline.totals) + len(context.window) + len(context.findings) + empty + marks + edges + 2
     assert len(records) == stated
 

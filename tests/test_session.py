@@ -64,6 +64,7 @@ def session(*ids: str, **more: Any) -> tuple[Session, list[int], list[int]]:
         traits=lambda: array("I", [0] * len(ids)),
         stored=lambda: len(DOCUMENT),
         digest=lambda: hashlib.sha256(DOCUMENT).hexdigest(),
+        find=lambda wanted: (k for k, id_ in enumerate(ids) if wanted(id_.encode())),
     )
     return Session(ABOUT, reader, **more), read, skimmed
 

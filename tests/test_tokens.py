@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import time
+import types
 
 import pytest
 
-from narrator.tokens import count_tokens
+from narrator import tokens
+from narrator.tokens import count_tokens, estimate_tokens
 
 
 def by_the_book(text: str) -> int:
@@ -90,3 +93,29 @@ def test_counting_takes_linear_time(piece: str) -> None:
     begun = time.process_time()
     count_tokens(piece)
     assert time.process_time() - begun < 3
+
+
+def test_an_installed_vocabulary_counts_and_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = types.SimpleNamespace(
+        batch_count=lambda texts, name, threads: [len(texts[0]) + (name == "?") + threads]
+    )
+    monkeypatch.setitem(sys.modules, "toktok", vocabulary)
+    assert count_tokens("abc") == estimate_tokens("abc")
+    monkeypatch.delenv("NARRATE_TOKENS")
+    tokens.find_vocabulary.cache_clear()
+    tokens._count_again.cache_clear()
+    assert (count_tokens("abc"), count_tokens("a\ud83d"), count_tokens("")) == (4, 3, 0)
+    monkeypatch.setitem(sys.modules, "toktok", None)
+    tokens.find_vocabulary.cache_clear()
+    tokens._count_again.cache_clear()
+    assert count_tokens("abcdefgh ijk") == estimate_tokens("abcdefgh ijk")
+
+
+def test_the_estimator_is_near_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("toktok", reason="the extra `tokens` is not installed")
+    monkeypatch.delenv("NARRATE_TOKENS")
+    tokens.find_vocabulary.cache_clear()
+    exact = tokens.find_vocabulary()
+    text = "The server answers /health with 200; 21 of 83 shards (25 %) are loaded.\n$ nvidia-smi --query-gpu=memory.used\n"
+    assert exact is not None
+    assert abs(estimate_tokens(text) / exact(text) - 1) < 0.15

@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from narrator.context import Context
     from narrator.draft import Draft, ModelRef
+    from narrator.lookup import Bounds
     from narrator.model import Settings
     from narrator.prompt import Prompt
     from narrator.session import Session
@@ -50,6 +51,9 @@ def essay(
     budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 400 [24000].")] = None,
     before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
     after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
+    lookups: Annotated[
+        int, typer.Option(min=0, max=4, help="Rounds in which the model may look things up in the session; 0: none.")
+    ] = 3,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and its tokens; send nothing.")] = False,
     drafts: Annotated[Path, typer.Option(help="Folder the draft is saved in.")] = Path("drafts"),
     no_save: Annotated[bool, typer.Option("--no-save", help="Save no draft.")] = False,
@@ -62,6 +66,7 @@ def essay(
     Example: narrate --msg 144 examples/glm5-144.json -o essay.html
     """
     from narrator.cli.output import complain
+    from narrator.lookup import Bounds
     from narrator.model import settings_from
 
     page = choose_page(output, format_, theme)
@@ -71,13 +76,14 @@ def essay(
     if page.path and not dry_run:
         _check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
-    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after)
+    bounds = None if settings is None else Bounds(rounds=lookups)
+    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after, lookups=bounds)
     if dry_run:
         _print_prompt(prompt)
         return
-    reference = _reference(settings, length=length, budget=budget, before=before, after=after)
+    reference = _reference(settings, lookups, length=length, budget=budget, before=before, after=after)
     path = None if no_save else _place(prompt.context, prompt, reference, drafts, force=force)
-    draft = _write(opened, prompt, settings, reference)
+    draft = _write(opened, prompt, settings, reference, bounds)
     try:
         if path is not None:
             _save(draft, path, force=force)
@@ -126,7 +132,15 @@ def open_with_notices(path: str, *, redact: bool) -> Session:
 
 
 def prepare(
-    session: Session, msg: str, *, style: str, length: int | None, budget: int | None, before: int, after: int
+    session: Session,
+    msg: str,
+    *,
+    style: str,
+    length: int | None,
+    budget: int | None,
+    before: int,
+    after: int,
+    lookups: Bounds | None = None,
 ) -> Prompt:
     """The prompt for one message, with a warning for each thing that was stepped over on the way."""
     from narrator.cli.output import warn
@@ -141,24 +155,32 @@ def prepare(
     warn(context.notices)
     if omitted := context.centre.omitted:
         warn([f"message {target} is long: {omitted:,} characters of it left out; --budget shows more"])
-    return build_prompt(context, loaded, length=length)
+    return build_prompt(context, loaded, length=length, lookups=lookups)
 
 
 def _print_prompt(prompt: Prompt) -> None:
-    from narrator.cli.output import complain
+    import json
 
-    for message in prompt.messages:
-        typer.echo(f"<!-- {message.role} -->\n\n{message.content}")
+    from narrator.cli.output import complain
+    from narrator.model.tools import TOOLS
+
+    for message in prompt.wire(lookups=True):
+        typer.echo(f"<!-- {message['role']} -->\n\n{message['content']}")
+    if prompt.lookups:
+        typer.echo(f"<!-- tools -->\n\n{json.dumps(TOOLS, indent=1)}\n")
     complain(f"dry run: about {prompt.tokens:,} tokens in the prompt, price unknown; nothing was sent")
 
 
-def _reference(settings: Settings | None, **asked: int | None) -> ModelRef | None:
+def _reference(settings: Settings | None, lookups: int, **asked: int | None) -> ModelRef | None:
     """What identifies the writer in a draft: name, address and whatever was set; None for the offline writer."""
     from narrator.draft import ModelRef
+    from narrator.lookup import Bounds
 
     if settings is None:
         return None
     chosen = {name: value for name, value in asked.items() if value}
+    if lookups != Bounds().rounds:
+        chosen["lookups"] = lookups
     if settings.max_output_tokens:
         chosen["max_output_tokens"] = settings.max_output_tokens
     return ModelRef(name=settings.model, base_url=settings.address if settings.base_url else None, settings=chosen)
@@ -176,11 +198,13 @@ def _place(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Pat
     return path
 
 
-def _write(session: Session, prompt: Prompt, settings: Settings | None, reference: ModelRef | None) -> Draft:
+def _write(
+    session: Session, prompt: Prompt, settings: Settings | None, reference: ModelRef | None, bounds: Bounds | None
+) -> Draft:
     from narrator.cli.output import progress_line
     from narrator.pipeline import narrate
 
-    if settings is None:
+    if settings is None or bounds is None:
         from narrator.offline import OfflineWriter
 
         return narrate(session, prompt, OfflineWriter(), reference)
@@ -188,7 +212,7 @@ def _write(session: Session, prompt: Prompt, settings: Settings | None, referenc
     from narrator.pipeline import ModelWriter
 
     with progress_line(settings.model) as (progress, notice):
-        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice))
+        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice), session, bounds)
         return narrate(session, prompt, writer, reference)
 
 

@@ -9,6 +9,7 @@ from narrator.findings.neighbours import BACK
 from narrator.findings.seen import CLEARED, call_seen_next, cleared_for
 from narrator.sanitize import one_line
 from narrator.session import Marker, Message, Session, ToolCall
+from narrator.skims import FAILED
 from narrator.traits import NO_OUTPUT, delegates
 
 _SHELLS = {"bash", "shell", "powershell"}
@@ -209,11 +210,16 @@ def _ran(call: ToolCall) -> bool:
 
 
 def _earlier_calls(call: ToolCall, message: Message, session: Session) -> Iterator[tuple[int, ToolCall]]:
-    """The calls before one, the nearest first."""
-    own = calls_of(message)
+    """The calls before one, the nearest first, in messages that have a call with a command of this one's, or a failure.
+
+    The same command with other white space round it is another one to the columns; so every failure is looked at.
+    """
+    own, subjects, outcomes = calls_of(message), session.calls.subjects, session.calls.outcomes
     yield from ((message.index, earlier) for earlier in reversed(own[: own.index(call)]))
+    commands = {subjects[number] for number in session.calls.of(message.index)} - {0}
     for index in range(message.index - 1, max(-1, message.index - 1 - BACK), -1):
-        if session.calls.of(index):
+        numbers = session.calls.of(index)
+        if any(subjects[number] in commands or outcomes[number] == FAILED for number in numbers):
             yield from ((index, earlier) for earlier in reversed(calls_of(session.message(index))))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from narrator.findings.endings import NORMAL_ENDS_NOT, records_ends
 from narrator.findings.finding import KINDS, Kind
-from narrator.findings.sequence import GAP_MS, gap
+from narrator.findings.sequence import GAP_MS, gap_after
 from narrator.findings.turns import nudges
 from narrator.session import Session
 from narrator.skims import KINDS as TURN_KINDS
@@ -123,7 +123,7 @@ def _apart(session: Session) -> Iterator[tuple[int, Kind]]:
             yield index, "user-nudge"
     for index in range(len(skims) - 1):
         end = skims.completed[index] if skims.completed[index] != NONE else skims.created[index]
-        if skims.created[index + 1] - end > GAP_MS and end != NONE and gap(session.message(index), session):
+        if skims.created[index + 1] - end > GAP_MS and end != NONE and gap_after(skims, index):
             yield index, "gap"
     answers = [index for index in skims.places("answer") if skims.models[index]]
     for before, index in pairwise(answers):

@@ -23,7 +23,7 @@ GAP_AROUND = 21
 def repeated_call(message: Message, session: Session) -> Finding | None:
     """The same tool call, arguments included, as one of the last five."""
     calls = calls_of(message)
-    if not calls:
+    if not calls or not _may_repeat(message.index, session):
         return None
     earlier = _calls_before(message.index, session)
     for call in calls:
@@ -44,6 +44,14 @@ def repeated_call(message: Message, session: Session) -> Finding | None:
             return Finding(index=message.index, kind="repeated-call", says=says, evidence=evidence)
         earlier.append((message.index, call))
     return None
+
+
+def _may_repeat(index: int, session: Session) -> bool:
+    """Whether one of the last five calls had the same command or file, as far as the columns tell."""
+    subjects = session.calls.subjects
+    return any(
+        subjects[number] in subjects[max(0, number - RECENT_CALLS) : number] for number in session.calls.of(index)
+    )
 
 
 def _same(old: ToolCall, new: ToolCall) -> bool:
@@ -77,13 +85,8 @@ def gap(message: Message, session: Session) -> Finding | None:
     command that runs for an hour is inside its message and no gap, also when the user types meanwhile.
     """
     skims = session.skims
-    idle = _idle(skims, message.index)
-    if idle is None or idle <= GAP_MS:
-        return None
-    half = GAP_AROUND // 2
-    around = range(max(0, message.index - half), min(len(session) - 1, message.index + half + 1))
-    steps = [step for index in around if (step := _idle(skims, index)) is not None]
-    if idle <= GAP_FACTOR * median(steps):
+    idle = gap_after(skims, message.index)
+    if idle is None:
         return None
     last, following = skims[_last_to_end(skims, message.index)], skims[message.index + 1]
     says = f"Nothing is recorded for {span(idle)} after this message, until message {following.index}."
@@ -93,6 +96,20 @@ def gap(message: Message, session: Session) -> Finding | None:
         Evidence(index=following.index, field=session.native("created"), value=following.created),
     )
     return Finding(index=message.index, kind="gap", says=says, evidence=evidence)
+
+
+def gap_after(skims: Skims, index: int) -> int | None:
+    """Milliseconds of the gap after message `index`; None when there is none."""
+    following = index + 1
+    if following < len(skims) and skims.created[following] - _end(skims, index) <= GAP_MS:
+        return None  # what ended before it, if anything ended later, leaves still less
+    idle = _idle(skims, index)
+    if idle is None or idle <= GAP_MS:
+        return None
+    half = GAP_AROUND // 2
+    around = range(max(0, index - half), min(len(skims) - 1, index + half + 1))
+    steps = [step for place in around if (step := _idle(skims, place)) is not None]
+    return idle if idle > GAP_FACTOR * median(steps) else None
 
 
 def _end(skims: Skims, index: int) -> int:
@@ -115,7 +132,11 @@ def _idle(skims: Skims, index: int) -> int | None:
 
 def model_switch(message: Message, session: Session) -> Finding | None:
     """Another model answered from here on."""
-    skim = session.skims[message.index]
+    skims = session.skims
+    last = skims.last("answer", message.index)
+    if last is not None and skims.models[last] == skims.models[message.index]:
+        return None
+    skim = skims[message.index]
     if skim.kind != "answer" or skim.model is None:
         return None
     before = _answer_before(session.skims, message.index)

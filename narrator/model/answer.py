@@ -6,9 +6,11 @@ rename and retype every field.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from narrator.draft import Usage
 from narrator.errors import (
@@ -29,6 +31,37 @@ _BROKEN_OFF = {"abort", "cancelled"}
 """Finish reasons, lower case, as servers and gateways name them; any other word is a normal end."""
 
 
+_WHOLE = 200
+"""Words of a text that is an essay even if a tool call comes with it."""
+_WRITTEN = re.compile(
+    r"\s*(?:<\|?(?:tool|function)_?call|<\|python_tag|<function=|<invoke|<tools?>|\[TOOL_CALLS\])"
+    r"|.*\b(?:read_messages|search_session)\b",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A short text that is a tool call which the server did not take for one."""
+
+
+@dataclass
+class Call:
+    """A tool call as far as it has come."""
+
+    index: object
+    """Its number in the answer; None from servers that do not number."""
+    id: str
+    name: str = ""
+    arguments: str = ""
+    """JSON, if the model wrote it well."""
+
+
+class Calls(NamedTuple):
+    """An answer that asks for something instead of being the essay."""
+
+    calls: tuple[Call, ...]
+    text: str
+    """What the model said beside them."""
+    usage: Usage | None
+
+
 @dataclass
 class Answer:
     """What has come so far; `add` takes one decoded object after the other."""
@@ -40,7 +73,9 @@ class Answer:
     usage: Usage | None = None
     refusal: str = ""
     called: bool = False
-    """A tool call came, although no tools were offered."""
+    """A tool call came, in whatever shape."""
+    calls: list[Call] = field(default_factory=list)
+    """Tool calls that can be answered."""
     chosen: bool = False
     """A choice came."""
     keys: dict[str, None] = field(default_factory=dict)
@@ -71,9 +106,26 @@ class Answer:
         text, refusal = _content(part.get("content"))
         self.refusal += _string(part.get("refusal")) + refusal
         self.called = self.called or bool(part.get("tool_calls") or part.get("function_call"))
+        self._add_calls(part.get("tool_calls"))
         if text:
             self.pieces.append(text)
         return plain_text(text)
+
+    def _add_calls(self, pieces: object) -> None:
+        """Take tool calls, or pieces of them: one goes on while number and id do not change."""
+        for piece in pieces if isinstance(pieces, list) else ():
+            function = piece.get("function") if isinstance(piece, Mapping) else None
+            if not isinstance(function, Mapping):
+                continue
+            index, id_, name = piece.get("index"), plain_text(_string(piece.get("id"))), _string(function.get("name"))
+            last = next((call for call in reversed(self.calls) if call.index == index), None)
+            # Some servers give every call the number 0: then its id is new. Where there is no number, a name is.
+            if last is None or (id_ and id_ != last.id) or (name and index is None):
+                last = Call(index, id_ or f"call_{len(self.calls)}")
+                self.calls.append(last)
+            last.name = last.name or plain_text(name)
+            arguments = function.get("arguments")
+            last.arguments += json.dumps(arguments) if isinstance(arguments, Mapping) else _string(arguments)
 
 
 def first_choice(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -129,6 +181,34 @@ def judge(answer: Answer, settings: Settings) -> Reply:
         ModelNoAnswerError: something whole came that is no essay.
         ModelUnavailableError: another try may mend it; its `__cause__` is the verdict when none does.
     """
+    text, notes = _whole(answer, settings)
+    if (answer.finish or "").lower() in _CALLED or (answer.called and not text):
+        raise ModelNoAnswerError(f"{settings.model} called a tool instead of writing; use another --model")
+    if not text:
+        raise another_try(ModelNoAnswerError(f"{settings.model} sent an empty answer; use another --model"))
+    if kind := document_kind(text):
+        raise ModelNoAnswerError(f"{settings.model} sent a document of {kind} instead of Markdown; use another --model")
+    model = server_words(answer.model) or settings.model
+    return Reply(text=text, model=model, finish=answer.finish, usage=answer.usage, notes=notes)
+
+
+def judge_round(answer: Answer, settings: Settings) -> Reply | Calls:
+    """The same for an answer to a request with tools: the essay, or what the model wants to know first.
+
+    Raises:
+        ModelNoAnswerError: also when a tool call was written as text, or in a shape that cannot be answered.
+    """
+    text, _ = _whole(answer, settings)
+    short = len(text.split()) < _WHOLE
+    if answer.calls and (short or (answer.finish or "").lower() in _CALLED):
+        return Calls(tuple(answer.calls), text, answer.usage)
+    if short and _WRITTEN.match(text):
+        raise ModelNoAnswerError(f"{settings.model} wrote a tool call as text; --lookups 0 offers it no tools")
+    return judge(answer, settings)
+
+
+def _whole(answer: Answer, settings: Settings) -> tuple[str, tuple[str, ...]]:
+    """The text of an answer that ended as it should, and what was taken off it."""
     finish = (answer.finish or "").lower()
     if answer.refusal.strip():
         raise ModelRefusedError(f"the model refused: {server_words(answer.refusal)}; choose another message or --model")
@@ -141,14 +221,7 @@ def judge(answer: Answer, settings: Settings) -> Reply:
         raise ModelCutOffError(_at_limit(text, settings))
     if verdict := _unfinished(answer, text, finish):
         raise another_try(verdict)
-    if finish in _CALLED or (answer.called and not text):
-        raise ModelNoAnswerError(f"{settings.model} called a tool instead of writing; use another --model")
-    if not text:
-        raise another_try(ModelNoAnswerError(f"{settings.model} sent an empty answer; use another --model"))
-    if kind := document_kind(text):
-        raise ModelNoAnswerError(f"{settings.model} sent a document of {kind} instead of Markdown; use another --model")
-    model = server_words(answer.model) or settings.model
-    return Reply(text=text, model=model, finish=answer.finish, usage=answer.usage, notes=notes)
+    return text, notes
 
 
 def _at_limit(text: str, settings: Settings) -> str:

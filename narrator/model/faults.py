@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import math
+import re
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -67,6 +68,16 @@ _PARAMETER = (
     "extra inputs",
 )
 """What servers call it, in a code or in a sentence, lower case."""
+_TOOLS = re.compile(
+    r"\btool|\bfunction(?:s|_call|\b.call)|template|jinja|roles must alternate|unexpected role|invalid role"
+)
+"""How servers say, in a bad request, that they or a model's chat template take no tools."""
+_TOOLS_PLAINLY = re.compile(
+    r"not support (?:tools|functions?|tool us|tool call)|\btools param|tool_choice|chat template|jinja"
+)
+"""The same where it comes as a failure of the server, which otherwise may pass (llama.cpp without --jinja: 500)."""
+_NO_TOOLS = {404, 422, 501}
+"""Statuses that a request with tools gets where the same without may not (OpenRouter: 404, no endpoint with tools)."""
 
 
 class Report(NamedTuple):
@@ -186,12 +197,21 @@ def failure(report: Report, settings: Settings) -> ModelError:
         advice = "a smaller --budget gives a shorter one"
         return ModelRejectedError(f"the prompt is too long for {settings.model}{said}; {advice}")
     if malformed and any(words in text for words in _PARAMETER):
-        return ModelRejectedError(_parameter(report, settings, said))
-    if _may_pass(report):
+        return ModelRejectedError(_parameter(report, settings, said), tools=True)
+    tools = _names_tools(report.status, text)
+    if _may_pass(report) and not tools:
         return _unavailable(report, settings, said)
     what, advice = _REJECTED.get(report.status or 0, _REJECTED_OTHERWISE)
     what = what.format(model=settings.model, address=settings.address)
-    return ModelRejectedError(f"{what}{said}; {advice}")
+    return ModelRejectedError(f"{what}{said}; {advice}", tools=tools)
+
+
+def _names_tools(status: int | None, text: str) -> bool:
+    """Whether a request may have been turned down for the tools in it; `text` in lower case."""
+    if status in _NO_TOOLS:
+        return True
+    pattern = _TOOLS if status == 400 else _TOOLS_PLAINLY
+    return (status is None or status == 400 or status >= 500) and bool(pattern.search(text))
 
 
 def _may_pass(report: Report) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from tenacity import (
     AsyncRetrying,
@@ -17,7 +18,8 @@ from tenacity import (
 from narrator.errors import ModelError, ModelNoAnswerError, ModelUnavailableError
 from narrator.model.faults import LONGEST_PAUSE
 from narrator.model.settings import Settings
-from narrator.reply import Reply
+
+Result = TypeVar("Result")
 
 _BACKOFF = wait_exponential(multiplier=0.5, max=30)
 """Seconds: half a second, doubled with every try."""
@@ -26,12 +28,12 @@ _SPREAD = wait_random(0, 0.5)
 
 
 async def persist(
-    request: Callable[[], Awaitable[Reply]],
+    request: Callable[[], Awaitable[Result]],
     settings: Settings,
     *,
     notice: Callable[[str], None] | None,
     wait: Callable[[float], Awaitable[None]] | None,
-) -> Reply:
+) -> Result:
     """The result of `request`, made again while that may help and `settings` allow it.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -40,6 +41,15 @@ class Settings(Record):
         """Where requests go, fit to print: without user name, password and query."""
         parts = urlsplit(self.base_url or DEFAULT_BASE_URL)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
+    def looks_up_apart(self) -> bool:
+        """It takes tools only while it does not reason, so that looking up and writing must be different requests.
+
+        So do OpenAI's gpt-6 models on Chat Completions: with tools, reasoning effort `none` alone is accepted.
+        """
+        host = urlsplit(self.base_url or DEFAULT_BASE_URL).hostname
+        return host == urlsplit(DEFAULT_BASE_URL).hostname and bool(re.match(r"gpt-6(?!\d)", self.model))
 
 
 def settings_from(

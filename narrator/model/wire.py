@@ -18,7 +18,7 @@ from typing import Any, cast
 import anyio
 import httpx2
 import openai
-from openai.types.chat import ChatCompletionMessageParam
+from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolUnionParam
 
 from narrator.errors import (
     ModelError,
@@ -27,10 +27,10 @@ from narrator.errors import (
     ModelUnavailableError,
     UsageError,
 )
-from narrator.model.answer import Answer, cut_off, first_choice, judge
+from narrator.model.answer import Answer, cut_off, first_choice
 from narrator.model.faults import another_try, failure, read_report
 from narrator.model.settings import DEFAULT_BASE_URL, Settings
-from narrator.reply import Reply, plain_text, server_words
+from narrator.reply import plain_text, server_words
 
 CONNECT_TIMEOUT = 10.0
 """Seconds; there is none for reading: a model may think for minutes, and the whole call has its deadline."""
@@ -82,15 +82,17 @@ def open_client(settings: Settings) -> openai.AsyncOpenAI:
 async def ask(
     client: openai.AsyncOpenAI,
     settings: Settings,
-    messages: Sequence[Mapping[str, str]],
+    messages: Sequence[Mapping[str, Any]],
     hear: Callable[[str], None] | None,
-) -> Reply:
-    """Send one request and judge its answer.
+    tools: Sequence[Mapping[str, Any]] = (),
+) -> Answer:
+    """Send one request and take its answer, which may be cut off or no essay.
 
     Args:
         client: from `open_client`, in the same event loop.
         settings: what `client` was made from.
-        messages: chat messages, `role` and `content`.
+        messages: chat messages, `role` and `content`, and what belongs to calls of tools.
+        tools: what the model may call, as Chat Completions defines functions.
         hear: gets every piece of text as it comes, if anything does.
 
     Raises:
@@ -106,6 +108,8 @@ async def ask(
             stream=True,
             stream_options={"include_usage": True},
             max_completion_tokens=openai.omit if limit is None else limit,
+            tools=cast("list[ChatCompletionToolUnionParam]", list(tools)) if tools else openai.omit,
+            reasoning_effort="none" if tools and settings.looks_up_apart else openai.omit,
         ) as response:
             async for payload in _payloads(response.http_response, settings, answer):
                 piece = answer.add(payload)
@@ -120,11 +124,11 @@ async def ask(
             # Servers echo a refused key, and a traceback under --debug would print the SDK's copy of that.
             quiet = isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError)
             raise failed from (failed.__cause__ or (None if quiet else error))
-    return judge(answer, settings)
+    return answer
 
 
-def _message(message: Mapping[str, str]) -> ChatCompletionMessageParam:
-    return cast("ChatCompletionMessageParam", {"role": message["role"], "content": plain_text(message["content"])})
+def _message(message: Mapping[str, Any]) -> ChatCompletionMessageParam:
+    return cast("ChatCompletionMessageParam", {**message, "content": plain_text(message["content"])})
 
 
 async def _payloads(response: httpx2.Response, settings: Settings, answer: Answer) -> AsyncIterator[Mapping[str, Any]]:

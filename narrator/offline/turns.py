@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from narrator.context import Context
-from narrator.excerpt import Excerpt, Passage
+from narrator.excerpt import Excerpt
 from narrator.findings import Finding
 from narrator.markdown import literal
 from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, state
+from narrator.passages import Passage
 
 _HOW_IT_ENDED = ("aborted", "provider-error", "cut-off", "unfinished", "empty-completion", "tool-aborted")
 _TELLING = frozenset(

@@ -24,7 +24,7 @@ def judge_claims(passage: Passage, cited: Cited, own: Sequence[Judged]) -> Itera
     quoted = [(one.wanted, _holders(one, cited)) for one in held if isinstance(one.wanted, Wanted)]
     charges = [
         *judge_speakers(text, passage.scopes, quoted),
-        *judge_order(text, clauses, sorted(_events(passage, held, cited)), cited),
+        *judge_order(text, clauses, list(_events(passage, held, cited)), cited),
         *judge_endings(text, passage.scopes),
         *judge_wording(text, cited),
     ]

@@ -7,11 +7,12 @@ end covers all that rests on the same messages), or, behind the last, to the one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from narrator.citations import find_citations
 from narrator.verify.prose import Block
+from narrator.verify.spans import Row, mark
 
 _MENTION = re.compile(
     r"\b(?:messages?|msgs?\.?)\s+(?:no\.?\s*|number\s+|index\s+|\#)?"
@@ -24,6 +25,8 @@ _GUILLEMETS = re.compile(r"«(?!secret:)\s?([^«»]+?)\s?»|»([^«»]+)«")
 _LOW = re.compile(r"„([^„“”\"]+)[“”\"]")
 _SINGLE = re.compile(r"(?<![\w’'])['‘](?=[^\s'’‘])((?:[^'’‘]|(?<=\w)['’](?=\w))*?[^\s'’‘])['’](?![\w’'])")
 _END = re.compile(r"[.!?…]+[\"”’»'\)\]*_]*(?=\s)|\n\s*\n|[.!?]+[\"”’»']?(?=\[msg)")
+_FOLLOWING = re.compile(r"\s*[\"“‘«(\[*]*(.)", re.DOTALL)
+_SPACE, _STOPS = re.compile(r"\s*"), re.compile(r"[.,;:]*")
 _SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|no|fig|resp|incl|Mr|Ms|Dr|St|v|p|pp)\.$", re.IGNORECASE)
 LONGEST_QUOTATION = 2000
 """Characters; two marks farther apart do not belong together."""
@@ -73,13 +76,14 @@ class Clause(NamedTuple):
 
 def find_cites(block: Block) -> list[Cite]:
     """Citations and messages named in running text, in order; what stands in code is neither."""
+    code = mark(len(block.text), block.codes)
     found = [
         Cite(one.start, one.end, one.targets, bracketed=True)
         for one in find_citations(block.text)
-        if one.start not in block.escaped and not _within(one.start, block.codes)
+        if one.start not in block.escaped and not code[one.start]
     ]
-    taken = [(one.start, one.end) for one in found] + block.codes
-    named = (match for match in _MENTION.finditer(block.text) if not _within(match.start(), taken))
+    taken = mark(len(block.text), [(one.start, one.end) for one in found] + block.codes)
+    named = (match for match in _MENTION.finditer(block.text) if not taken[match.start()])
     found += [Cite(match.start(), match.end(), tuple(_named(match)), bracketed=False) for match in named]
     return sorted(found)
 
@@ -104,16 +108,16 @@ def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
         return [Quotation(0, len(block.text), block.text, code=True)]
     text = block.text
     found = [Quotation(start, end, text[start:end], code=True) for start, end in block.codes]
-    taken = [(one.start, one.end) for one in cites if one.bracketed]
+    taken = mark(len(text), [(one.start, one.end) for one in cites if one.bracketed] + block.codes)
+    quoted = mark(len(text), [])
     for one in (*_curly(text), *_marked(text)):
-        inside = any(start <= one.start < end or start < one.end <= end for start, end in (*taken, *block.codes))
-        if inside or one.end - one.start > LONGEST_QUOTATION:
+        if taken[one.start] or taken[one.end - 1] or one.end - one.start > LONGEST_QUOTATION:
             continue
         if re.search(r"\w", one.words):
             found.append(one)
-            taken.append((one.start, one.end))
-    quoted = [(one.start, one.end) for one in found if not one.code]
-    return sorted(one for one in found if not (one.code and _within(one.start, quoted)))
+            for marked in (taken, quoted):
+                marked[one.start : one.end] = b"\1" * (one.end - one.start)
+    return sorted(one for one in found if not (one.code and quoted[one.start]))
 
 
 def _marked(text: str) -> Iterator[Quotation]:
@@ -125,7 +129,7 @@ def _marked(text: str) -> Iterator[Quotation]:
 def _curly(text: str) -> Iterator[Quotation]:
     """What stands in “ ”, from the outermost opening mark to where it closes, or may close."""
     position = 0
-    while (start := text.find("“", position)) >= 0:
+    while (start := text.find("“", position)) >= 0 and text.find("”", start) >= 0:
         closing = _closings(text, start)
         if not closing:
             position = start + 1
@@ -151,15 +155,16 @@ def _closings(text: str, start: int) -> list[int]:
 def find_sentences(text: str, cites: Sequence[Cite], quotations: Sequence[Quotation]) -> list[tuple[int, int]]:
     """Half-open spans of the sentences of a block; a citation right behind a full stop belongs to what it closes."""
     whole = [(one.start, one.end) for one in quotations] + [(one.start, one.end) for one in cites]
+    inside = mark(len(text), [(start + 1, end - 2) for start, end in whole])
+    brackets = {one.start: one.end for one in cites if one.bracketed}
     spans, start = [], 0
     for match in _END.finditer(text):
         end = match.end()
-        inside = next((span for span in whole if span[0] < match.start() < span[1] - 2), None)
-        if end <= start or inside is not None or _SHORT.search(text[max(start, end - 8) : end]):
+        if end <= start or inside[match.start()] or _SHORT.search(text[max(start, end - 8) : end]):
             continue
-        while (nearest := _next_bracket(text, end, cites)) is not None:
+        while (nearest := _next_bracket(text, end, brackets)) is not None:
             end = nearest
-        following = re.match(r"\s*[\"“‘«(\[*]*(.)", text[end:], re.DOTALL)
+        following = _FOLLOWING.match(text, end)
         if following is not None and following[1].islower() and not match[0].startswith("\n"):
             continue
         spans.append((start, end))
@@ -167,49 +172,42 @@ def find_sentences(text: str, cites: Sequence[Cite], quotations: Sequence[Quotat
     return [*spans, (start, len(text))] if text[start:].strip(" \n.)") else spans
 
 
-def _next_bracket(text: str, end: int, cites: Sequence[Cite]) -> int | None:
+def _next_bracket(text: str, end: int, brackets: Mapping[int, int]) -> int | None:
     """The end of a citation that stands right behind `end`, its full stop included."""
-    gap = re.match(r"\s*", text[end:])
-    at = end + (gap.end() if gap is not None else 0)
-    found = next((one for one in cites if one.bracketed and one.start == at), None)
-    if found is None:
-        return None
-    stop = re.match(r"[.,;:]*", text[found.end :])
-    return found.end + (stop.end() if stop is not None else 0)
+    gap = _SPACE.match(text, end)
+    behind = brackets.get(gap.end() if gap is not None else end)
+    stop = _STOPS.match(text, behind) if behind is not None else None
+    return stop.end() if stop is not None else None
 
 
 def find_clauses(text: str, cites: Sequence[Cite], quotations: Sequence[Quotation]) -> list[Clause]:
     """The block cut at its citations, each stretch with the messages it is tied to."""
     sentences = find_sentences(text, cites, quotations)
-    brackets = [one for one in cites if one.bracketed]
+    row, brackets = Row(cites), Row(one for one in cites if one.bracketed)
     clauses = []
     for number, (first, last) in enumerate(sentences):
         near = sentences[max(0, number - 1)][0], sentences[min(len(sentences) - 1, number + 1)][1]
-        around = tuple(one for one in cites if near[0] <= one.start < near[1])
+        around = tuple(row.within(*near))
         position = first
-        for one in brackets:
-            if first <= one.start < last:
-                named = _mentioned(cites, position, one.end)
-                clauses.append(Clause(position, one.end, (one, *named), around, own=True, sentence=(first, last)))
-                position = one.end
+        for one in brackets.within(first, last):
+            named = _mentioned(row, position, one.end)
+            clauses.append(Clause(position, one.end, (one, *named), around, own=True, sentence=(first, last)))
+            position = one.end
         if text[position:last].strip(" .,;:)\n"):
-            named = _mentioned(cites, position, last)
-            tied = _tied(brackets, first, position, last) or ([] if named else _mentioned(cites, 0, first)[-1:])
+            named = _mentioned(row, position, last)
+            tied = _tied(brackets, first, position, last) or ([] if named else _mentioned(row, 0, first)[-1:])
             clauses.append(Clause(position, last, (*tied, *named), around, own=False, sentence=(first, last)))
     return clauses
 
 
-def _mentioned(cites: Sequence[Cite], start: int, end: int) -> list[Cite]:
-    return [one for one in cites if start <= one.start < end and not one.bracketed]
+def _mentioned(cites: Row[Cite], start: int, end: int) -> list[Cite]:
+    return [one for one in cites.within(start, end) if not one.bracketed]
 
 
-def _tied(brackets: Sequence[Cite], first: int, position: int, last: int) -> list[Cite]:
+def _tied(brackets: Row[Cite], first: int, position: int, last: int) -> list[Cite]:
     """The citation of a stretch that none closes: of its own sentence, else the next one, else the one before."""
-    own = [one for one in brackets if first <= one.start < position]
-    following = [one for one in brackets if one.start >= last][:1]
-    earlier = [one for one in brackets if one.start < first][-1:]
-    return own[-1:] + following if own else following or earlier
-
-
-def _within(at: int, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in spans)
+    following = brackets.after(last)
+    if own := brackets.within(first, position):
+        return [own[-1], *([following] if following is not None else [])]
+    nearest = following or brackets.before(first)
+    return [nearest] if nearest is not None else []

@@ -146,9 +146,12 @@ class Figure(NamedTuple):
 
 def find_figures(text: str, taken: Sequence[tuple[int, int]]) -> list[Figure]:
     """Every figure of a text outside the spans in `taken` (citations, quotations)."""
-    masked = text
-    for start, end in taken:
-        masked = masked[:start] + "\ufffc" * (end - start) + masked[end:]
+    parts, position = [], 0
+    for start, end in sorted(taken):
+        if end > position:
+            parts += [text[position : max(position, start)], "\ufffc" * (end - max(position, start))]
+            position = end
+    masked = "".join([*parts, text[position:]])
     return [figure for match in _FIGURE.finditer(masked) if (figure := _figure(match)) is not None]
 
 

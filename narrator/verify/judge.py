@@ -7,7 +7,7 @@ from functools import cache
 
 from narrator.report import Check, Report, Statement, make_report
 from narrator.verify.amounts import found_elsewhere, judge_figure, key_of, place_of, unfounded
-from narrator.verify.bearing import doubt_citations
+from narrator.verify.doubts import doubt_citations
 from narrator.verify.claims import judge_claims
 from narrator.verify.clauses import Cite
 from narrator.verify.evidence import Evidence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import NamedTuple
 
 from narrator.report import Sort, Statement, Verdict
@@ -23,13 +24,21 @@ class Passage(NamedTuple):
     quotations: list[Quotation]
     figures: list[Figure]
     scopes: list[tuple[Clause, Scope]]
-    """Its clauses, each with its evidence."""
+    """Its clauses in order, each with its evidence."""
+    starts: list[int]
+    """Where the clauses begin."""
     loose: Scope
     """The evidence of what stands in no clause: what the blocks round it cite."""
 
     def scope_at(self, place: int) -> Scope:
         """The evidence of what stands at a place of the text."""
-        return next((scope for clause, scope in self.scopes if clause.start <= place < clause.end), self.loose)
+        found = self.clause_at(place)
+        return found[1] if found is not None else self.loose
+
+    def clause_at(self, place: int) -> tuple[Clause, Scope] | None:
+        """The clause at a place of the text, with its evidence."""
+        at = bisect_right(self.starts, place) - 1
+        return self.scopes[at] if at >= 0 and place < self.scopes[at][0].end else None
 
 
 class Judged(NamedTuple):
@@ -62,11 +71,12 @@ def _read(block: Block, number: int, cited: Cited, cites: list[list[Cite]]) -> P
     loose = Scope(cited, None, [one for near in cites[max(0, number - 1) : number + 2] for one in near])
     quotations = find_quotations(block, own)
     if block.kind == "fence":
-        return Passage(block, own, quotations, [], [], loose)
+        return Passage(block, own, quotations, [], [], [], loose)
     taken = [(one.start, one.end) for one in own] + [(one.start, one.end) for one in quotations]
     clauses = find_clauses(block.text, own, quotations)
     scopes = [(clause, Scope(cited, clause)) for clause in clauses]
-    return Passage(block, own, quotations, find_figures(block.text, taken), scopes, loose)
+    starts = [clause.start for clause in clauses]
+    return Passage(block, own, quotations, find_figures(block.text, taken), scopes, starts, loose)
 
 
 def cites_of(blocks: list[Block]) -> list[list[Cite]]:

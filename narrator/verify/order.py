@@ -9,6 +9,7 @@ from typing import NamedTuple
 from narrator.verify.clauses import Clause
 from narrator.verify.quotations import Finding
 from narrator.verify.scope import Cited
+from narrator.verify.spans import Row
 from narrator.verify.speakers import Charge
 
 _LINK = re.compile(
@@ -28,7 +29,7 @@ _HEAD = re.compile(
 class Event(NamedTuple):
     """A place in a sentence that is tied to messages: a citation, a message named, words found in one."""
 
-    at: int
+    start: int
     first: int
     """The earliest of its messages; `last` the latest."""
     last: int
@@ -38,8 +39,9 @@ def judge_order(text: str, clauses: Sequence[Clause], events: Sequence[Event], c
     """Charge the sentences whose own words put one of their messages before another that it follows."""
     sentences = list(dict.fromkeys(clause.sentence for clause in clauses))
     before: list[Event] = []
+    row = Row(events)
     for start, end in sentences:
-        own = [event for event in events if start <= event.at < end]
+        own = row.within(start, end)
         link = _within(text, start, end, own)
         if link is None and before and own:
             link = _across(text[start:end], before, own)
@@ -57,12 +59,12 @@ def _within(text: str, start: int, end: int, own: Sequence[Event]) -> tuple[Even
     link = links[0]
     if _POINTING.match(text, link.end()) or _JUST.search(text, start, link.start()):
         return None
-    left = [event for event in own if event.at < link.start()]
-    right = [event for event in own if event.at >= link.end()]
+    left = [event for event in own if event.start < link.start()]
+    right = [event for event in own if event.start >= link.end()]
     head = not text[start : link.start()].strip(' \n"“*_—-')
     comma = text.find(", ", link.end(), end)
     if head and comma >= 0:
-        left, right = [event for event in right if event.at < comma][-1:], [e for e in right if e.at > comma][:1]
+        left, right = [event for event in right if event.start < comma][-1:], [e for e in right if e.start > comma][:1]
         if not (left and right):
             return None
         swapped = link["before"] is not None

@@ -11,8 +11,9 @@ from narrator.sanitize import one_line
 from narrator.verify.clauses import Clause
 from narrator.verify.quotations import Finding, Wanted
 from narrator.verify.scope import Scope
+from narrator.verify.spans import Row
 from narrator.verify.told import Told
-from narrator.verify.wording import find_pieces, fold
+from narrator.verify.wording import find_pieces
 
 _SAID = (
     r"wrote|writes|said|says|asked|asks|answered|answers|replied|replies|typed|types|told|tells|ordered|requested|"
@@ -91,13 +92,13 @@ def judge_speakers(
 
     `quoted`: the quotations that were found, each with the messages it may be from.
     """
-    charged: list[tuple[int, int]] = []
+    row = Row(clause for clause, _ in clauses)
+    charged = set[tuple[int, int]]()
     for wanted, messages in quoted:
-        at = wanted.quotation.start
-        clause = next((one for one, _ in clauses if one.start <= at < one.end), None)
+        clause = row.upto(wanted.quotation.start)
         if clause is None or (charge := _wrong_words(text, clause, wanted, messages)) is None:
             continue
-        charged.append(clause.sentence)
+        charged.add(clause.sentence)
         yield charge
     for clause, scope in clauses:
         if clause.sentence not in charged:
@@ -124,7 +125,8 @@ def _wrong_words(text: str, clause: Clause, wanted: Wanted, messages: Sequence[T
 
 def _speakers(wanted: Wanted, told: Told) -> set[str]:
     """Whose words a quotation is in one message."""
-    held = [one for one in told.stretches if find_pieces(wanted.parts, fold(one.text)) is not None]
+    both = zip(told.stretches, told.folds, strict=True)
+    held = [one for one, folded in both if find_pieces(wanted.parts, folded) is not None]
     sides = {side_of(told, one.kind) for one in held}
     return sides | {"user"} if held and told.by_user else sides
 

@@ -48,7 +48,6 @@ def judge_uncited(text: str, clauses: Sequence[Clause], specific: Sequence[int],
         return
     sentences = list(dict.fromkeys(clause.sentence for clause in clauses))
     told = [span for span in sentences if _ACTOR.search(text, *span) and _CERTAIN_ACTOR.search(text, *span)]
-    held = [span for span in sentences if any(span[0] <= start < span[1] for start in specific)]
-    if len(told) > 1 or (held and _ACTOR.search(text)):
+    if len(told) > 1 or (specific and _ACTOR.search(text)):
         says = "the paragraph states what happened and cites no message"
         yield Charge(sentences[0][0], sentences[-1][1], Finding("uncited", says))

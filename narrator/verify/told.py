@@ -61,7 +61,12 @@ class Told:
     @cached_property
     def folded(self) -> str:
         """All recorded text, as it is compared."""
-        return fold(self.raw)
+        return f" {BORDER} ".join(self.folds)
+
+    @cached_property
+    def folds(self) -> tuple[str, ...]:
+        """Each stretch, as it is compared."""
+        return tuple(fold(stretch.text) for stretch in self.stretches)
 
     @cached_property
     def words(self) -> str:

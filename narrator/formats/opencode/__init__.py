@@ -55,7 +55,7 @@ def _recording(
     message: Callable[[int], Raw],
     name: str,
     notices: tuple[str, ...],
-    walk: Callable[[], Iterator[bytes]],
+    walk: Callable[[], Iterator[bytes | bytearray]],
 ) -> Recording:
     odd: list[str] = []
     first = bytes(message(0))

@@ -26,12 +26,14 @@ _LOOSE: msgspec.json.Decoder[Loose] = msgspec.json.Decoder(Loose)
 _PART: msgspec.json.Decoder[Part] = msgspec.json.Decoder(Part)
 _TODOS: msgspec.json.Decoder[list[Todo]] = msgspec.json.Decoder(list[Todo])
 _NO_TEXTS = frozenset({b"null", b'""', b"{}", b"[]"})
+_LISTS = "todowrite"
 _COMMITS = b"git commit"
 _NO_STATE = State()
 _ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
 _ASSISTANT = _ROLE_CODES["assistant"]
 _ANSWER = _KIND_CODES["answer"]
+_TOOL = attrgetter("tool")
 _ID, _PARENT, _FINISH = attrgetter("id"), attrgetter("parentID"), attrgetter("finish")
 _MODEL, _CREATED, _COMPLETED = (
     attrgetter("providerID", "modelID"),
@@ -111,29 +113,31 @@ def _extend_calls(lines: Sequence[Line], columns: Columns) -> None:
         columns.calls.append(len(of_line))
         calls += of_line
     states = [call.state or _NO_STATE for call in calls]
+    tools = list(map(_TOOL, calls))
     stored = [bytes(given.command) or bytes(given.filePath) if (given := state.input) else b"" for state in states]
     if not _NO_TEXTS.isdisjoint(stored):
         stored = [b"" if text in _NO_TEXTS else text for text in stored]
     columns.subjects.extend(map(crc32, stored))
     columns.outcomes += bytes(
         [
-            OK if state.status == "completed" and (meta := state.metadata) and meta.exit == 0 else _outcome(call, state)
-            for call, state in zip(calls, states, strict=True)
+            OK if (meta := state.metadata) and meta.exit == 0 and state.status == "completed" else _outcome(tool, state)
+            for tool, state in zip(tools, states, strict=True)
         ]
     )
     commits = _COMMITS in b"".join(stored)
     columns.steps += bytes([COMMIT * (_COMMITS in subject) for subject in stored] if commits else len(stored))
-    for place, call in enumerate(calls, len(columns.steps) - len(calls)):
-        if call.tool == "todowrite":
-            columns.steps[place] = _list(states[place - len(columns.steps)])
+    if _LISTS in tools:
+        for place, tool in enumerate(tools):
+            if tool == _LISTS:
+                columns.steps[place - len(tools)] = _list(states[place])
 
 
-def _outcome(call: Part, state: State) -> int:
+def _outcome(tool: str | None, state: State) -> int:
     if state.status == "completed":
         exit_ = state.metadata.exit if state.metadata else 0
-        if exit_ or call.tool == "invalid":
+        if exit_ or tool == "invalid":
             return FAILED
-        return OPEN if exit_ is None and call.tool in SHELLS else OK
+        return OPEN if exit_ is None and tool in SHELLS else OK
     return FAILED if state.status == "error" and bytes(state.error) != _ABORTED else OPEN
 
 

@@ -98,7 +98,7 @@ _DELEGATES, _REPEATED, _AT_LIMIT = map(int, (Trait.DELEGATES, Trait.REPEATED, Tr
 _MARKS = {"step-start": int(Trait.BEGUN), "compaction": int(Trait.COMPACTION), "subtask": int(Trait.SUBTASK)}
 
 
-def find_traits(blocks: Iterable[bytes]) -> array[int]:
+def find_traits(blocks: Iterable[bytes | bytearray]) -> array[int]:
     """`array('I')` of the traits of every message in blocks, JSON lists of messages."""
     found: array[int] = array("I")
     recent: deque[_Call] = deque(maxlen=RECENT_CALLS)

@@ -18,6 +18,7 @@ from narrator.sanitize import one_line
 from narrator.verify.judged import Judged, Passage
 from narrator.verify.quotations import Finding
 from narrator.verify.scope import Cited
+from narrator.verify.spans import Row
 from narrator.verify.told import BORDER, Told
 from narrator.verify.wording import fold
 
@@ -66,7 +67,7 @@ def words_of(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text) if word not in _STOP]
 
 
-class Bearing:
+class Likeness:
     """The words of the messages an essay cites and of those beside them."""
 
     def __init__(self, messages: Iterable[Told]) -> None:
@@ -114,20 +115,23 @@ def doubt_citations(
     passages: Sequence[Passage], cited: Cited, judged: Sequence[Sequence[Judged]], claims: Sequence[Judged]
 ) -> list[Judged]:
     """Every statement, the citations failed whose claim is clearly about the message beside the one they name."""
+    charged: dict[int, list[Judged]] = {}
+    for claim in claims:
+        charged.setdefault(id(claim.passage), []).append(claim)
     doubts = [
-        (one, claim)
+        (one, words)
         for passage, own in zip(passages, judged, strict=True)
-        for one, claim in _unproven(passage, own, claims)
+        for one, words in _unproven(passage, own, charged.get(id(passage), []))
     ]
     told = {one.scope.indices[0]: one.scope.own[0] for one, _ in doubts}
     beside = {index: cited.told([index - 1, index + 1]) for index in told}
-    bearing = Bearing([*cited.messages, *(one for near in beside.values() for one in near)] if doubts else [])
+    likeness = Likeness([*cited.messages, *(one for near in beside.values() for one in near)] if doubts else [])
     better: dict[int, Told] = {}
-    for one, claim in doubts:
+    for one, words in doubts:
         index = one.scope.indices[0]
-        if (named := _subject(claim)) is not None and 0 < abs(named - index) <= _NEXT:
+        if (named := _subject(words)) is not None and 0 < abs(named - index) <= _NEXT:
             better.update((id(one), found) for found in cited.told([named]))
-        elif (found := bearing.better(claim, told[index], beside[index])) is not None:
+        elif (found := likeness.better(words, told[index], beside[index])) is not None:
             better[id(one)] = found
     return [_doubted(one, better[id(one)]) if id(one) in better else one for own in judged for one in own]
 
@@ -141,10 +145,10 @@ def _subject(claim: str) -> int | None:
 def _unproven(passage: Passage, own: Sequence[Judged], claims: Sequence[Judged]) -> Iterator[tuple[Judged, str]]:
     """The citations of one message for whose claim no quotation and no figure speaks, with that claim."""
     position = 0
-    others = [one for one in (*own, *claims) if one.sort != "citation" and one.passage is passage]
+    others = Row(one for one in (*own, *claims) if one.sort != "citation")
     for one in (one for one in own if one.sort == "citation"):
         start, position = position, one.end
-        proven = any(start <= other.start < one.end and _proves(other) for other in others)
+        proven = any(_proves(other) for other in others.within(start, one.end))
         if one.holds and len(one.scope.indices) == 1 and one.scope.own and not proven:
             yield one, passage.block.text[start : one.start]
 
