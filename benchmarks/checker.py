@@ -23,12 +23,37 @@ from pathlib import Path
 from planted.draw import HERE, ROOT, draw_plants, read_essays
 from planted.essay import Essay
 from planted.measure import Answer, Verdict, check_folder, judge, write_all
-from planted.plant import Plant
+from planted.plant import HARD, SAYS, Plant
 from planted.table import clean_table, kinds_table, share
 
 SEED = 20261130
 EACH = 50
 """Plants of a kind, where the essays allow so many."""
+
+
+PAGE = """# How well the checker checks
+
+`python benchmarks/checker.py --write docs/checking-benchmark.md` wrote this page. It takes essays that a reader has
+checked sentence by sentence against the recordings (`benchmarks/planted/essays`), half of them by a strong model and
+half by the offline writer, plants one error into each copy, and runs `narrate check` on all of them. A script that
+imports nothing of `narrator` plants, and proves each error in the raw JSON of the recording:
+
+| kind | what is planted, and what makes it false |
+|---|---|
+{kinds}
+
+“Near” are the messages that the paragraph cites or names, and the essay's target. Found is an error when a failure that
+the clean essay does not have overlaps its place (of a moved citation: the claim it closes). Named aptly: with a kind of
+failure that fits. Accused is every failure on a clean essay, counted against the statements judged. The sessions of most
+essays are not part of the repository; where they are absent those essays are left out.
+
+{report}
+"""
+
+
+def kinds() -> str:
+    """A row a kind."""
+    return "\n".join(f"| {kind}{' (hard)' if kind in HARD else ''} | {says} |" for kind, says in SAYS.items())
 
 
 def run(essays: Sequence[tuple[Essay, Path]], plants: Sequence[Plant]) -> tuple[list[Verdict], dict[str, Answer]]:
@@ -131,7 +156,7 @@ def main() -> None:
     if arguments.misses:
         arguments.misses.write_text("\n".join(misses(verdicts, essays, clean)) + "\n", "utf-8")
     if arguments.write:
-        arguments.write.write_text(f"# How well the checker checks\n\n{report}\n", "utf-8")
+        arguments.write.write_text(PAGE.format(kinds=kinds(), report=report), "utf-8")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ sys.path.insert(0, str(BENCHMARKS))
 
 from planted import draw, measure, table  # noqa: E402  # found by the line above
 from planted.essay import Essay  # noqa: E402
-from planted.plant import HARD, MECHANICAL, Plant  # noqa: E402
+from planted.plant import HARD, MECHANICAL, SAYS, Plant  # noqa: E402
 from planted.recording import Recording  # noqa: E402
 
 ESSAYS = [essay for essay, _ in draw.read_essays("glm5")[0]]
@@ -57,6 +57,7 @@ def cited(plant: Plant) -> list[int]:
 def test_every_kind_is_planted_in_the_essays_of_the_repository(kind: str) -> None:
     own = [one for one in PLANTS if one.kind == kind]
     assert own
+    assert kind in SAYS
     assert all(one.proof for one in own)
 
 

@@ -20,6 +20,24 @@ MECHANICAL = (
     "invented time",
 )
 HARD = ("spliced quotation", "reversed order", "wrong cause of an end", "dropped negation in prose")
+SAYS = {
+    "citation off by one": "the message before or after instead; what it bore out stands in none of those cited now",
+    "missing message": "a number at or behind the session's end",
+    "altered digit": "one digit of an exact figure; the new one stands in no message near, as no duration either",
+    "swapped unit": "another unit behind the same number; the pair stands in no message near",
+    "dropped negation": "a “not”, “no”, “without”, “un-” left out of a quotation or a fenced block; no message near has it so",
+    "quotation from elsewhere": "recorded words of another message; they stand in no message near",
+    "invented path": "a file whose name stands nowhere in the session",
+    "wrong version": "a version that stands nowhere in the session",
+    "wrong speaker": "words of one role given to the other, which has them in no message near",
+    "inflated count": "more things than were counted; the new count stands in no message near",
+    "invented time": "a time of day that stands nowhere in the session",
+    "spliced quotation": "half of a quotation and half of another message's words; no message near has them so",
+    "reversed order": "two cited events told in the wrong order, or a word of order turned round",
+    "wrong cause of an end": "another end than the recorded one: a time-out, a crash, the user, a limit, a normal end",
+    "dropped negation in prose": "the one “not” of a true sentence left out, outside every quotation",
+}
+"""What is planted, and what proves it false."""
 EXPECTED = {
     "citation off by one": {"wrong-message", "quote-not-found", "figure-not-found", "quote-altered"},
     "missing message": {"no-such-message"},
