@@ -25,7 +25,7 @@ SAYS = {
     "missing message": "a number at or behind the session's end",
     "altered digit": "one digit of an exact figure; the new one stands in no message near, as no duration either",
     "swapped unit": "another unit behind the same number; the pair stands in no message near",
-    "dropped negation": "a “not”, “no”, “without”, “un-” left out of a quotation or a fenced block; no message near has it so",
+    "dropped negation": "a “not”, “no”, “without”, “un-” left out of a quotation or fence; no message near has it so",
     "quotation from elsewhere": "recorded words of another message; they stand in no message near",
     "invented path": "a file whose name stands nowhere in the session",
     "wrong version": "a version that stands nowhere in the session",
