@@ -114,6 +114,7 @@ class Context(Record):
         """What the writer is told of the session and of the target's place in it, in the product's words."""
         marks = [*self.gaps.values(), self.rest, *(entry.gap for entry in self.outline.entries), self.outline.gap]
         place = f"before it: {in_words(self.earlier)}; after it: {in_words(self.later)}"
+        marks += [*(excerpt.why for excerpt in self.window), *(entry.reached for entry in self.outline.entries)]
         return (*self.outline.totals, *self.timing, place, *(mark for mark in marks if mark))
 
     def of(self, index: int) -> tuple[Finding, ...]:

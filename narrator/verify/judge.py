@@ -7,9 +7,9 @@ from functools import cache
 
 from narrator.report import Check, Report, Statement, make_report
 from narrator.verify.amounts import found_elsewhere, judge_figure, key_of, place_of, unfounded
-from narrator.verify.doubts import doubt_citations
 from narrator.verify.claims import judge_claims
 from narrator.verify.clauses import Cite
+from narrator.verify.doubts import doubt_citations
 from narrator.verify.evidence import Evidence
 from narrator.verify.figures import Figure
 from narrator.verify.judged import Judged, Passage, as_statement, cites_of, read_passages

@@ -18,6 +18,10 @@ _BEHIND, _BEFORE = 30, 16
 _TAIL = re.compile(r"[ _-]?((?:tokens? per second|[a-zµ°]+(?:/[a-z]+)?|%|×))(?![a-z])")
 _EXIT_OF = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?(?: of| was| is)?\s*$", re.IGNORECASE)
 _EXIT = re.compile(r"\bexit(?:ed|s)?\W{0,3}(?:with )?(?:code|codes|status)?\W{0,3}(\d{1,3})(?!\d)")
+_PART = re.compile(r"[,;.()\ufffc]")
+_TIMES = re.compile(r" ?[x×](?!\w)")
+_IN_DATE = re.compile(r"\d{4}-(?:\d\d-)?$")
+_GOES_ON = re.compile(r"[.:]\d|-\d\d-\d\d(?!\d)")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
@@ -85,22 +89,25 @@ def _is_whole(text: str, start: int, end: int) -> bool:
         return False
     if before == ":" and start > 1 and text[start - 2].isdigit():
         return False  # of a time of day; a number of a date is told by what stands round it
-    if before == "-" and start > 1 and text[start - 2].isalpha():
-        return False  # of a name
-    if text.endswith(("msg ", "message "), max(0, start - 9), start):
+    if before == "-" and (text[start - 2 : start - 1].isalpha() or _IN_DATE.search(text, max(0, start - 8), start)):
+        return False  # of a name, of a date
+    if before == " " and text.endswith(("msg ", "message "), max(0, start - 9), start):
         return False  # the number of a message
-    if before == "-" and re.search(r"\d{4}-(?:\d\d-)?$", text[max(0, start - 8) : start]):
-        return False
-    return not (text[end : end + 1].isdigit() or re.match(r"[.:]\d|-\d\d-\d\d(?!\d)", text[end : end + 7]))
+    behind = text[end : end + 1]
+    return not (behind.isdigit() or (behind in ".:-" and _GOES_ON.match(text, end)))
 
 
 def _counts(text: str, start: int, end: int, stems: tuple[str, ...]) -> bool:
     """Whether one of the words stands right beside the number."""
-    behind = re.split(r"[,;.()\ufffc]", text[end : end + _BEHIND])[0]
-    before = re.split(r"[,;.()\ufffc]", text[max(0, start - _BEFORE) : start])[-1]
-    if re.match(r" ?[x×](?!\w)", behind):
+    if not stems and text[end : end + 1] not in " x×":
+        return False
+    behind = _PART.split(text[end : end + _BEHIND], maxsplit=1)[0]
+    if _TIMES.match(behind):
         return True  # `8x RTX PRO 6000` counts whatever they are called
-    return any(stem in behind or stem in before for stem in stems)
+    if any(stem in behind for stem in stems):
+        return True
+    before = _PART.split(text[max(0, start - _BEFORE) : start])[-1]
+    return any(stem in before for stem in stems)
 
 
 def unit_at(place: Place) -> str:
