@@ -26,6 +26,10 @@ _LABELLED = re.compile(r"(?m)^‹([^›\n]*)›$\n?")
 _KINDS = {"text": "text", "reasoning": "reasoning", "call": "input", "output": "output", "error": "error"}
 
 
+KEPT = 40_000_000
+"""Characters of what a search of all read that are kept for the next search, of another essay on the same session."""
+
+
 class Evidence:
     """Messages by their index, and statements about the session."""
 
@@ -55,6 +59,8 @@ class Evidence:
         self.target = target
         """The message the essay is about, where that is known."""
         self._scan = scan or read
+        self._scanned: dict[int, Told] = {}
+        self._room = KEPT
         self.partial = partial
         """It lacks what the record states of its messages: a draft that kept nothing of it."""
         self._settled = frozenset((one.sort, one.text, one.cites) for one in settled)
@@ -82,7 +88,11 @@ class Evidence:
     def whole(self) -> Iterator[Told]:
         """Every message there is, in order, its text only; for a session that means reading all of it."""
         for index in self._indices if self._indices is not None else range(self.count or 0):
-            if (told := self._told.get(index) or self._scan(index)) is not None:
+            told = self._told.get(index) or self._scanned.get(index)
+            if told is None and (told := self._scan(index)) is not None and self._room > 0:
+                self._scanned[index] = told
+                self._room -= len(told.raw)
+            if told is not None:
                 yield told
 
     def known(self, cited: Iterable[int]) -> Known:
