@@ -44,8 +44,8 @@ imports nothing of `narrator` plants, and proves each error in the raw JSON of t
 
 “Near” are the messages that the paragraph cites or names, and the essay's target. An error is found when a failure
 that the clean essay does not have overlaps its place (of a moved citation: the claim it closes). Named aptly: with a
-kind of failure that fits. Accused is every failure on a clean essay, counted against the statements judged. The sessions of most
-essays are not part of the repository; where they are absent those essays are left out.
+kind of failure that fits. Accused is every failure on a clean essay, counted against the statements judged. The
+sessions of most essays are not part of the repository; where they are absent those essays are left out.
 
 {report}
 """
