@@ -29,7 +29,7 @@ from narrator.tokens import count_tokens
 
 OUTLINE_TOKENS = 6000
 """The bound, for any length of session."""
-_RULES = 1
+_RULES = 2
 """Version of the rules below: what was kept under other ones is chosen again."""
 _FIRST, _LAST = 700, 420
 """Tokens for the first request and for the last answer."""
@@ -47,8 +47,8 @@ _SHORTEST = 60
 """Characters below which no entry is cut."""
 _NUDGES = 200
 """Short turns that are looked at and found to say nothing, before no more are."""
-_LAST_WORDS = 6
-"""Messages at the end of a part among which words are looked for."""
+_LAST_WORDS = 4
+"""Messages at the end of a turn among which words are looked for."""
 _LONG = 400
 """Bytes of a user's turn beyond which it weighs no more."""
 _NAME = 80
@@ -62,8 +62,10 @@ class Pick(Struct, frozen=True, array_like=True):
     index: int
     characters: int
     """Of its text, at most."""
-    whole: bool = False
-    """Its lines are kept; otherwise it stands on one line."""
+    whole: int = 0
+    """1: its lines are kept; 0: it stands on one line."""
+    size: int = 0
+    """Bytes of the message as stored."""
     milestone: Milestone | None = None
 
 
@@ -216,10 +218,11 @@ def _endings(session: Session, part: range) -> list[int]:
     """Of a part without a summary, the answer with which its last turn ended; where none does, its last words."""
     kinds = session.skims.kinds
     following = session.skims.last("typed", part.stop + (part.stop < len(session)))
-    if following is not None and following - 1 in part:
-        return [following - 1] if kinds[following - 1] == _ANSWER else []
-    answers = [index for index in part[:-_LAST_WORDS:-1] if kinds[index] == _ANSWER]
-    return [index for index in answers if _words(session.message(index))][:1] or answers[:1]
+    stop = part.stop if following is None or following <= part.start else following
+    last = range(stop - 1, max(part.start, stop - _LAST_WORDS) - 1, -1)
+    answers = [index for index in last if kinds[index] == _ANSWER]
+    spoken = (index for index in answers if _words(session.message(index)))
+    return [next(spoken, answers[0])] if answers else []
 
 
 def _pick(session: Session, index: int, limit: int, milestone: Milestone | None = None) -> tuple[Pick, int]:
@@ -232,13 +235,13 @@ def _pick(session: Session, index: int, limit: int, milestone: Milestone | None 
     named = f"msg {index}, {stamp(session.skims.created[index])}, compaction-summary"
     reached = f"; {milestone.named(session)}" if milestone else ""
     cost = length + count_tokens(f"[{ANY_KEY} {named}{reached}]\n\n") + _GAP
-    return Pick(index, characters, whole, milestone), cost
+    return Pick(index, characters, int(whole), session.size(index), milestone), cost
 
 
 def word_entry(session: Session, pick: Pick) -> Wording:
     """What the entry of a message says."""
-    text, spoken = _source(session, pick.index, pick.milestone, whole=pick.whole)
-    short, omitted = _cut(text, pick.characters, whole=pick.whole)
+    text, spoken = _source(session, pick.index, pick.milestone, whole=bool(pick.whole))
+    short, omitted = _cut(text, pick.characters, whole=bool(pick.whole))
     return Wording(short, spoken, omitted)
 
 

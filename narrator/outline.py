@@ -93,22 +93,19 @@ def draw_outline(session: Session, *, bound: int = OUTLINE_TOKENS) -> Outline:
     It depends on the session alone. What was chosen is kept on the session's shelf; what is drawn from it must be what
     was drawn when it was kept, or it is chosen again.
     """
+    totals = _totals(session)
     kept = recall_choice(session, bound)
     if kept is not None:
-        outline = _assemble(session, kept.picks)
+        outline = _assemble(session, totals, kept.picks)
         if kept.proves(outline.printed(ANY_KEY)):
             return outline
-    fixed, optional = choose_entries(session, bound - _length_of_totals(session))
-    outline = _assemble(session, [*fixed, *optional])
+    fixed, optional = choose_entries(session, bound - _assemble(session, totals, ()).length)
+    outline = _assemble(session, totals, [*fixed, *optional])
     while outline.length > bound and optional:
         optional = optional[: -max(1, len(optional) // 20)]
-        outline = _assemble(session, [*fixed, *optional])
+        outline = _assemble(session, totals, [*fixed, *optional])
     keep_choice(session, bound, [*fixed, *optional], outline.printed(ANY_KEY))
     return outline
-
-
-def _length_of_totals(session: Session) -> int:
-    return _assemble(session, ()).length
 
 
 def _totals(session: Session) -> tuple[str, ...]:
@@ -160,13 +157,13 @@ def gap_between(session: Session, before: int, after: int, fate: str) -> str:
     return f"{after - before - 1:,} messages {fate}: {in_words(counts)}"
 
 
-def _assemble(session: Session, picks: Sequence[Pick]) -> Outline:
+def _assemble(session: Session, totals: tuple[str, ...], picks: Sequence[Pick]) -> Outline:
     entries, before = [], -1
     for pick in sorted(picks, key=lambda pick: pick.index):
         entries.append(_entry(session, pick, gap_between(session, before, pick.index, "not listed")))
         before = pick.index
     outline = Outline(
-        totals=_totals(session),
+        totals=totals,
         title=one_line(session.about.title, _TITLE),
         entries=tuple(entries),
         gap=gap_between(session, before, len(session), "not listed"),
@@ -188,5 +185,5 @@ def _entry(session: Session, pick: Pick, gap: str) -> OutlineEntry:
         omitted=wording.omitted,
         gap=gap,
         reached=pick.milestone.named(session) if pick.milestone else "",
-        size=session.size(index),
+        size=pick.size,
     )

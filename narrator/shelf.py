@@ -2,7 +2,7 @@
 
 Never needed and safe to delete: what is not found, not whole, or not of exactly this file is worked out again. It is as
 fresh as a file's size, time of change, number (inode) and both ends can tell. It holds places, times, names of models
-and checksums, and no text of a message. Two runs may write at once: each writes a file of its own and renames it.
+and numbers, and no text of a message. Two runs may write at once: each writes a file of its own and renames it.
 """
 
 from __future__ import annotations

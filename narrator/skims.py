@@ -28,7 +28,7 @@ NONE = -(1 << 62)
 """Stands in a column of times or counts where none is recorded; no recorded number is near it."""
 
 OK, FAILED, OPEN = 0, 1, 2
-"""How a call came out: completed, with exit code 0 where it has one; an error or another code; or with no end known."""
+"""How a call came out: completed, with exit code 0 where it has one; an error or another code; with no end known."""
 COMMIT, LIST, LIST_DONE = 1, 2, 4
 """Bits of `Calls.steps`: the command commits to git; the call writes a list of things to do; they are all done."""
 
@@ -63,7 +63,7 @@ class Calls:
     def __init__(self, counts: array[int], subjects: array[int], outcomes: bytes, steps: bytes) -> None:
         self._starts = array("i", accumulate(counts, initial=0))
         self.subjects = subjects
-        """`array('I')`: a checksum of the shell command or the path of the file; 0 for a call with neither."""
+        """`array('I')`: the number of the shell command or the path of the file; 0 for a call with neither."""
         self.outcomes = outcomes
         """`OK`, `FAILED` or `OPEN`."""
         self.steps = steps
@@ -124,6 +124,16 @@ class _Models(dict[tuple[str | None, str | None], int]):
         return code
 
 
+class _Subjects(dict[bytes, int]):
+    """A number for every distinct command or path, as stored; 0 for what is none."""
+
+    def __init__(self) -> None:
+        super().__init__({b"": 0, b"null": 0, b'""': 0})
+
+    def __missing__(self, stored: bytes) -> int:
+        return self.setdefault(stored, len(self) - 2)
+
+
 class Columns:
     """The columns of a session's skims, while they are filled and when they are whole."""
 
@@ -135,6 +145,8 @@ class Columns:
         self.subjects, self.outcomes, self.steps = array("I"), bytearray(), bytearray()
         self.words = _Words()
         """Names of models and ends of messages → their code in `models` and `finishes`; None is 0."""
+        self.subject_of = _Subjects()
+        """Commands and paths → their number, while they are gathered: numbers, since a checksum may be guessed back."""
         self.models_of = _Models(self.words)
         """(provider, model) → the code of both; one without the other is none."""
         self.parents: list[str | None] = []
@@ -172,24 +184,21 @@ class Columns:
         self.doubled = len(self.ids) - len(places)
         known = {parent: places.get(parent, -1) if parent else -1 for parent in set(self.parents)}
         linked = array("i", map(known.__getitem__, self.parents))
-        self.parents = []
+        self.parents, self.subject_of = [], _Subjects()
         return linked
 
 
-class _Ids(Sequence[str]):
+class Ids:
+    """Native ids, each made plain when it is looked at."""
+
     def __init__(self, columns: Columns, clean: Callable[[str], str]) -> None:
         self._columns, self._clean = columns, clean
 
     def __len__(self) -> int:
         return len(self._columns.kinds)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self._clean(id_) for id_ in self._columns.ids[index]]
+    def __getitem__(self, index: int) -> str:
+        """One id."""
         return self._clean(self._columns.ids[index])
 
     def __iter__(self) -> Iterator[str]:
@@ -219,8 +228,8 @@ class Skims(Sequence[Skim]):
         """`array('i')`: places in `words`."""
         self.words = tuple(word if word is None else clean(word) for word in columns.words)
         """Names of models and ends of messages; the first is None."""
-        self.ids: Sequence[str] = _Ids(columns, clean)
-        """Native ids, made plain when they are looked at."""
+        self.ids = Ids(columns, clean)
+        """Native ids."""
         self._counts = columns.calls
         self.calls = Calls(columns.calls, columns.subjects, bytes(columns.outcomes), bytes(columns.steps))
         """Every tool call."""

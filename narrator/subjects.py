@@ -1,7 +1,7 @@
 """What a tool call is about, its shell command or its file, and whether two commands are much alike.
 
-A checksum of either is in the columns of the session's calls, so that the same command is found anywhere at once. A
-command that is tried again is often changed a little (another flag, a path put right), which no checksum can tell: so
+Each distinct one has a number in the columns of the session's calls, so that the same command is found at once. A
+command that is tried again is often changed a little (another flag, a path put right), which no number can tell: so
 a bounded number of commands is read and compared, each word weighing the more the fewer of them have it.
 """
 

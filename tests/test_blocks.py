@@ -12,11 +12,11 @@ import pytest
 from msgspec import Raw
 from recordings import EXAMPLE, assistant, export, tool, user, write
 
-from narrator import blocks
+from narrator import blocks, formats
 from narrator.blocks import Blocks, lay_out
 from narrator.document import find_document
 from narrator.errors import SessionError
-from narrator.formats import open_session
+from narrator.formats import open_session, opencode
 from narrator.formats.opencode.skims import take_block
 from narrator.skims import Columns
 from narrator.source import Source, read_source
@@ -170,3 +170,27 @@ def test_the_example_is_read_in_blocks() -> None:
     assert found is not None
     assert len(found[0].layout.starts) > 3
     assert isinstance(found[0].message(0), Raw)
+
+
+def test_the_same_command_has_the_same_number_also_in_a_message_that_is_read_the_slow_way(tmp_path: Path) -> None:
+    calls = [
+        tool(input={"command": "make"}),
+        tool(input={"filePath": "a.py"}),
+        tool(input={"command": ""}),
+        tool(input={}),
+    ]
+    slow = assistant(*calls, time={"created": "yesterday"})
+    session = open_session(write(tmp_path, export(user("go"), assistant(*calls), slow, assistant(*calls))))
+    assert list(session.calls.subjects) == [1, 2, 0, 0] * 3
+    assert session.calls.same(0) == [0, 4, 8]
+
+
+def test_a_format_without_blocks_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, talk(20))
+    first = open_session(path)
+    bare = opencode.FORMAT._replace(take_block=None)
+    monkeypatch.setattr(formats, "find_formats", lambda: {"opencode": bare})
+    whole = open_session(path)
+    assert (whole.skims, list(whole.traits), whole.sha256) == (first.skims, list(first.traits), first.sha256)
+    assert [whole.message(k) for k in range(20)] == [first.message(k) for k in range(20)]
+    assert (whole.stored, whole.size(3)) == (first.stored, first.size(3))

@@ -835,7 +835,7 @@ def test_a_longer_session_has_no_more_of_its_answers_decoded(tmp_path: Path, mon
             assert run("--msg", str(messages), path, "--offline", "--no-save").code == 0
         return len(seen)
 
-    assert decoded(4000) <= 1.1 * decoded(400)  # the outline looks at an end of each of its parts
+    assert decoded(8000) <= decoded(800), "in 400 the messages round the target are among those of the map"
 
 
 def test_what_is_written_does_not_go_through_a_link(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_skim_is_made_of_the_columns_and_a_slice_is_several() -> None:
     assert SESSION[-1].index == 7
     assert [skim.index for skim in SESSION[2:5]] == [2, 3, 4]
     assert [skim.index for skim in SESSION] == list(range(8))
-    assert (SESSION.ids[2], SESSION.ids[1:3], list(SESSION.ids)[7], len(SESSION.ids)) == ("m2", ["m1", "m2"], "m7", 8)
+    assert (SESSION.ids[2], list(SESSION.ids)[7], len(SESSION.ids)) == ("m2", "m7", 8)
     with pytest.raises(IndexError):
         SESSION[8]
 

@@ -328,3 +328,19 @@ def test_json_that_speaks_of_ustar_just_there_is_no_archive(tmp_path: Path) -> N
 def test_deflate_without_a_gzip_around_it_is_left_as_it_is(tmp_path: Path) -> None:
     data = zlib.compress(DATA)
     assert read_source(stored(tmp_path, data)).data == data
+
+
+def test_a_file_that_can_no_longer_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(io.FileIO):
+        def readinto(self, _: object) -> int:
+            raise OSError(5, "Input/output error")
+
+        def read(self, _: int | None = -1) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    path = stored(tmp_path, DATA)
+    source = Source("s.json", Failing(path))
+    with pytest.raises(SessionError, match=r"cannot read s\.json: input/output error"):
+        source.read(0, 5)
+    monkeypatch.setattr(Path, "open", lambda *_, **__: Failing(path))
+    assert refusal(path) == f"cannot read {path}: input/output error"

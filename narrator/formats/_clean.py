@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -17,7 +16,6 @@ from narrator.skims import Columns
 
 _WORD = 64
 """Characters of a text that may be a name (of a model, an agent, a tool) and so come again."""
-_NATIVE_IDS = re.compile(r"(?:msg_[A-Za-z0-9]+\n)*")
 
 
 class Cleaner:
@@ -59,8 +57,7 @@ class Cleaner:
     def changes_none(self, columns: Columns) -> bool:
         """Whether no id or other word of the columns holds anything that has to be masked or made plain."""
         words = all(word is None or self(word) == word for word in columns.words)
-        listed = "\n".join(columns.ids) + "\n"
-        return words and (bool(_NATIVE_IDS.fullmatch(listed)) or all(self(id_) == id_ for id_ in columns.ids))
+        return words and (_are_native(columns.ids) or all(self(id_) == id_ for id_ in columns.ids))
 
 
 def map_text(message: Message, change: Callable[[str], str], change_input: Callable[[Any], Any]) -> Message:
@@ -102,6 +99,13 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
         agent=optional(message.agent),
         oddities=tuple(change(text) for text in message.oddities),
     )
+
+
+def _are_native(ids: list[str]) -> bool:
+    """Whether all ids are opencode's: `msg_` and letters and digits, which nothing has to be done about."""
+    listed = "".join(ids)
+    rest = listed.replace("msg_", "")
+    return len(listed) - len(rest) == len("msg_") * len(ids) and rest.isascii() and rest.isalnum()
 
 
 def _loads(text: str) -> Any:

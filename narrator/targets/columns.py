@@ -16,7 +16,7 @@ class Use(NamedTuple):
 
     message: int
     subject: int
-    """A checksum of the command or the path: equal for the same one."""
+    """The number of the command or the path: equal for the same one."""
     worked: bool
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from operator import attrgetter
-from zlib import crc32
 
 import msgspec
 from msgspec import Raw
@@ -25,7 +24,6 @@ _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 _LOOSE: msgspec.json.Decoder[Loose] = msgspec.json.Decoder(Loose)
 _PART: msgspec.json.Decoder[Part] = msgspec.json.Decoder(Part)
 _TODOS: msgspec.json.Decoder[list[Todo]] = msgspec.json.Decoder(list[Todo])
-_NO_TEXTS = frozenset({b"null", b'""', b"{}", b"[]"})
 _LISTS = "todowrite"
 _COMMITS = b"git commit"
 _NO_STATE = State()
@@ -66,7 +64,7 @@ def take_message(raw: Raw, columns: Columns) -> None:
         line = _LINE.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         message = read_message(raw, len(columns.kinds))
-        columns.add(_skim_whole(message), message.parent, _calls_whole(message, raw))
+        columns.add(_skim_whole(message), message.parent, _calls_whole(message, raw, columns))
     else:
         _extend([line], columns)
 
@@ -115,9 +113,7 @@ def _extend_calls(lines: Sequence[Line], columns: Columns) -> None:
     states = [call.state or _NO_STATE for call in calls]
     tools = list(map(_TOOL, calls))
     stored = [bytes(given.command) or bytes(given.filePath) if (given := state.input) else b"" for state in states]
-    if not _NO_TEXTS.isdisjoint(stored):
-        stored = [b"" if text in _NO_TEXTS else text for text in stored]
-    columns.subjects.extend(map(crc32, stored))
+    columns.subjects.extend(map(columns.subject_of.__getitem__, stored))
     columns.outcomes += bytes(
         [
             OK if (meta := state.metadata) and meta.exit == 0 and state.status == "completed" else _outcome(tool, state)
@@ -188,22 +184,23 @@ def _skim_whole(message: Message) -> Skim:
     )
 
 
-def _calls_whole(message: Message, raw: Raw) -> list[tuple[int, int, int]]:
+def _calls_whole(message: Message, raw: Raw, columns: Columns) -> list[tuple[int, int, int]]:
     """Its calls; one of a shape that no released version writes has no subject."""
     try:
         parts = _LOOSE.decode(raw).parts
     except (msgspec.DecodeError, RecursionError):
         parts = []
-    return [_call_whole(block, parts) for block in message.blocks if isinstance(block, ToolCall)]
+    return [_call_whole(block, parts, columns) for block in message.blocks if isinstance(block, ToolCall)]
 
 
-def _call_whole(call: ToolCall, parts: Sequence[Raw]) -> tuple[int, int, int]:
+def _call_whole(call: ToolCall, parts: Sequence[Raw], columns: Columns) -> tuple[int, int, int]:
     try:
         part = _PART.decode(parts[int(call.at[len("parts[") : -1])])
     except (msgspec.DecodeError, RecursionError, IndexError):
         done = call.status == "completed" and not call.exit and not call.invalid
         return 0, OK if done else FAILED if call.status == "error" or call.exit else OPEN, 0
     alone = Columns()
+    alone.subject_of = columns.subject_of
     _extend_calls([Line(info=Info(), parts=[part])], alone)
     return alone.subjects[0], alone.outcomes[0], alone.steps[0]
 
