@@ -9,10 +9,10 @@ from narrator.report import Check, Report, Statement, make_report
 from narrator.verify.amounts import found_elsewhere, judge_figure, key_of, place_of, unfounded
 from narrator.verify.claims import judge_claims
 from narrator.verify.clauses import Cite
-from narrator.verify.doubts import doubt_citations
 from narrator.verify.evidence import Evidence
 from narrator.verify.figures import Figure
 from narrator.verify.judged import Judged, Passage, as_statement, cites_of, read_passages
+from narrator.verify.likeness import doubt_citations
 from narrator.verify.prose import read_blocks
 from narrator.verify.quotations import Finding, Wanted, found_far, judge_quotation, not_found, read_quotation
 from narrator.verify.scope import Cited, Scope
