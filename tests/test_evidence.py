@@ -153,7 +153,9 @@ def again_next_call(messages: list[dict[str, Any]], own: int, following: int) ->
     def asked(message: dict[str, Any]) -> bool:
         tokens = message["info"].get("tokens") or {}
         counted = any([tokens.get("input"), *(tokens.get("cache") or {}).values()])
-        return message["info"]["role"] == "assistant" and (counted or bool(read(message, "finish")))
+        parts = [part["type"] for part in message["parts"]]
+        answered = "step-start" in parts and not {"text", "tool", "reasoning"}.isdisjoint(parts)
+        return message["info"]["role"] == "assistant" and (counted or bool(read(message, "finish")) or answered)
 
     assert next(index for index in range(own + 1, len(messages)) if asked(messages[index])) == following
 

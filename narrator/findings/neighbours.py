@@ -92,16 +92,24 @@ def next_typed(session: Session, message: Message) -> int | None:
 
 
 def next_call(session: Session, index: int) -> int | None:
-    """The next message for which a model was surely asked: its tokens were counted, or the model's finish is recorded.
+    """The next message for which a model was surely asked: tokens counted, a finish recorded, or something answered.
 
-    An aborted message without either may have been stopped before anything was sent.
+    An aborted message without any of them may have been stopped before anything was sent.
     """
     skims = session.skims
     later = range(index + 1, min(len(skims), index + 1 + AHEAD))
-    return next((place for place in later if skims.created[place] != NONE and _was_asked(skims, place)), None)
+    return next((place for place in later if skims.created[place] != NONE and _was_asked(session, place)), None)
 
 
-def _was_asked(skims: Skims, place: int) -> bool:
+def _was_asked(session: Session, place: int) -> bool:
+    skims = session.skims
+    if skims.roles[place] != ASSISTANT:
+        return False
     finish = skims.words[skims.finishes[place]]
     finished = bool(finish) and not (finish or "").lower().endswith("error")
-    return skims.roles[place] == ASSISTANT and (skims.sent[place] > 0 or finished)
+    return skims.sent[place] > 0 or finished or _has_answered(session.message(place))
+
+
+def _has_answered(message: Message) -> bool:
+    """Whether a model call began and gave something; a command that the user ran has no model call."""
+    return message.called and bool(message.blocks)
