@@ -20,7 +20,7 @@ from narrator.context import SessionRef, TargetRef
 from narrator.errors import DraftError, ExistsError, reason
 from narrator.findings import Finding
 from narrator.record import Record
-from narrator.report import Check
+from narrator.report import Check, Repair
 from narrator.session import Role
 
 SCHEMA: Literal[1] = 1
@@ -100,7 +100,8 @@ class Draft(Record):
     evidence: tuple[EvidenceMessage, ...] = ()
     essay: Essay
     check: Check | None = None
-    repair: tuple[dict[str, Any], ...] = ()
+    repair: tuple[Repair, ...] = ()
+    """In the order in which they were judged."""
     redacted: dict[str, int] = Field(default_factory=dict)
     """Kind of secret → how many different ones were masked in what was read."""
     times: Times

@@ -18,6 +18,9 @@ from narrator.sanitize import one_line, plain
 FOOTER = "*Essay on message "
 """How the line under a Markdown essay begins; `without_footer` knows it by this and by the rule above it."""
 
+_SIGN = re.compile(r"(?:\n\n(?=\[\^check-\d+\]\n))?\[\^check-\d+\]")
+"""A footnote's sign of a failed check, behind the place or in a paragraph of its own (`notes`)."""
+
 _RISKY = re.compile(
     r"""
     (?P<kept>
@@ -121,9 +124,10 @@ def _open_fence(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[str]:
 
 
 def without_footer(markdown: str) -> str:
-    """An essay without what `render_markdown` puts under it; any other text as it is."""
+    """An essay without what `render_markdown` puts under it, and its signs; any other text as it is."""
     tokens = make_parser().parse(markdown)
     for rule, _, line in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if rule.type == "hr" and rule.level == 0 and rule.map and line.content.startswith(FOOTER):
-            return "\n".join(markdown.split("\n")[: rule.map[0]]).rstrip("\n") + "\n"
+            essay = "\n".join(markdown.split("\n")[: rule.map[0]]).rstrip("\n") + "\n"
+            return _SIGN.sub("", essay)
     return markdown

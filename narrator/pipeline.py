@@ -8,14 +8,16 @@ from typing import Protocol
 
 from narrator.citations import cited_indices
 from narrator.context import Context, add_read
-from narrator.draft import LOOKED_UP, Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times
+from narrator.draft import LOOKED_UP, Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times, Usage
 from narrator.excerpt import take_excerpt
 from narrator.lookup import Bounds, Lookups
 from narrator.markdown import prose_of
 from narrator.model.rounds import Offer
 from narrator.prompt import Prompt, delimiter_key
+from narrator.repair import Repaired, repair_essay
 from narrator.reply import Reply
 from narrator.session import Session
+from narrator.verify import check_essay, evidence_of_context
 
 EVIDENCE_TOKENS = 1000
 """Most tokens of a cited message that was not in the window."""
@@ -64,9 +66,22 @@ def narrate(
     writer: Writer,
     model: ModelRef | None,
     *,
+    repairs: int = 0,
+    keep: Callable[[Draft], None] | None = None,
+    notice: Callable[[str], None] | None = None,
     now: Callable[[], datetime] | None = None,
 ) -> Draft:
-    """Have the essay written and put it together with its evidence.
+    """Have the essay written, check it, have what failed repaired, and put it together with its evidence.
+
+    Args:
+        session: The recording.
+        prompt: What is asked.
+        writer: Who is asked.
+        model: How the draft names the writer; None for the offline one, which nothing is sent back to.
+        repairs: At most so many rounds that send failing sentences back.
+        keep: Given the draft as it is before a repair, so that what happens meanwhile cannot lose it.
+        notice: Given a line on each thing that went wrong in a repair.
+        now: Tells the time; the world's by default.
 
     Raises:
         ModelError: the writer gave no usable essay.
@@ -75,19 +90,59 @@ def narrate(
     started = clock()
     reply = writer.write(prompt)
     context = add_read(prompt.context, session, reply.read)
-    cited, _ = cited_indices(prose_of(reply.text), session.positions, len(session))
-    return Draft(
+    check = check_essay(reply.text, evidence_of_context(context, session))
+    draft = Draft(
         session=context.session,
         target=context.target,
         style=StyleRef(name=prompt.style.name, version=prompt.style.version),
         model=_told(model, reply),
         usage=reply.usage,
         findings=context.findings,
-        evidence=tuple(_evidence(session, context, index) for index in cited),
+        evidence=_evidence_of(reply.text, session, context),
         essay=Essay(written=reply.text, final=reply.text),
+        check=check,
         redacted=session.redacted(),
         times=Times(started=_iso(started), finished=_iso(clock())),
     )
+    if not repairs or model is None or check.clean:
+        return draft
+    if keep is not None:
+        keep(draft)
+    known = prompt.model_copy(update={"context": context})
+    say = notice or (lambda _line: None)
+    repaired = repair_essay(reply.text, check, session, known, writer.write, rounds=repairs, notice=say)
+    return _with_repair(draft, repaired, session, context, _iso(clock()))
+
+
+def _with_repair(draft: Draft, repaired: Repaired, session: Session, context: Context, finished: str) -> Draft:
+    """The draft with its repaired essay, what that cites, and what the repair cost."""
+    counted = [usage for usage in (draft.usage, *repaired.usage) if usage is not None]
+    return draft.model_copy(
+        update={
+            "usage": _sum(counted) if counted else None,
+            "evidence": _evidence_of(repaired.essay, session, context),
+            "essay": Essay(written=draft.essay.written, final=repaired.essay),
+            "check": repaired.check,
+            "repair": repaired.changes,
+            "redacted": session.redacted(),
+            "times": Times(started=draft.times.started, finished=finished),
+        }
+    )
+
+
+def _sum(counted: Sequence[Usage]) -> Usage:
+    """The tokens of several requests together."""
+    return Usage(
+        input=sum(usage.input for usage in counted),
+        output=sum(usage.output for usage in counted),
+        cached=sum(usage.cached for usage in counted),
+        reasoning=sum(usage.reasoning for usage in counted),
+    )
+
+
+def _evidence_of(essay: str, session: Session, context: Context) -> tuple[EvidenceMessage, ...]:
+    cited, _ = cited_indices(prose_of(essay), session.positions, len(session))
+    return tuple(_evidence(session, context, index) for index in cited)
 
 
 def _told(model: ModelRef | None, reply: Reply) -> ModelRef | None:
@@ -117,6 +172,11 @@ def concerns(draft: Draft, session: Session) -> tuple[str, ...]:
     if missing:
         more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
         found.append(f"the essay cites what is no message of the session: {', '.join(missing[:8])}{more}")
+    if draft.check is not None and (failed := draft.check.counts.failed):
+        found.append(
+            f"{failed} {'statement' if failed == 1 else 'statements'} of the essay failed the check and "
+            f"{'is' if failed == 1 else 'are'} marked on its page"
+        )
     return tuple(found)
 
 

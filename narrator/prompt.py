@@ -7,7 +7,7 @@ hash of the whole session: the same in every run, and not to be known by whoever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from narrator.assets import asset_folder
@@ -75,15 +75,24 @@ def build_prompt(context: Context, style: Style, *, length: int | None = None, l
     return Prompt(messages=messages, tokens=tokens, context=context, style=style, words=words, lookups=guide)
 
 
-def delimiter_key(context: Context) -> str:
-    """Eight decimal digits of the session's hash that stand nowhere in what is shown.
+def render_template(style: Style, name: str, facts: dict[str, Any]) -> str:
+    """A template of the style, or a shared one, filled in.
+
+    Raises:
+        StyleError: it is missing or wrong; names the file and line.
+    """
+    return _templates(style)(name, facts)
+
+
+def delimiter_key(context: Context, also: Sequence[str] = ()) -> str:
+    """Eight decimal digits of the session's hash that stand nowhere in what is shown, nor in `also`.
 
     A recording cannot hold its own hash; should its digits turn up all the same, the next ones are taken. Decimal,
     since every such key has the same length in tokens: what is counted before the hash is known stays true.
     """
     digits = str(int(context.session.sha256, 16))[-KEY_DIGITS * KEYS :].zfill(KEY_DIGITS * KEYS)
     shown = [excerpt.printed(context.of(excerpt.index), "") for excerpt in context.window]
-    shown.append(context.outline.printed(""))
+    shown += [context.outline.printed(""), *also]
     for start in range(0, KEY_DIGITS * KEYS, KEY_DIGITS):
         key = digits[start : start + KEY_DIGITS]
         if not any(key in text for text in shown):

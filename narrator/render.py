@@ -9,8 +9,6 @@ import base64
 import hashlib
 import json
 import re
-from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +17,15 @@ from markupsafe import Markup
 
 from narrator.assets import folders
 from narrator.clock import stamp
-from narrator.draft import Draft, EvidenceMessage
+from narrator.doubts import Doubt
+from narrator.draft import Draft
 from narrator.errors import StyleError
+from narrator.exhibits import find_marks, in_order, show_evidence
 from narrator.findings import Evidence
 from narrator.markdown import FOOTER, code_span, fence, inert, literal
-from narrator.record import Record
+from narrator.notes import counts_line, find_notes, find_taken, notes_markdown, with_signs
 from narrator.sanitize import one_line, plain
-from narrator.typeset import Article, typeset
+from narrator.typeset import typeset
 
 _PAGE = "page.html.j2"
 _STYLE = "style.css"
@@ -34,22 +34,6 @@ _TITLE = 120
 _ID = re.compile(r"[\w.:@-]{1,120}")
 """What an id looks like; whatever else a recording gives for one (a path, a page of text) is not printed."""
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
-
-
-class Exhibit(Record):
-    """A message of the evidence as a theme shows it."""
-
-    index: int
-    id: str | None
-    """Id of its element; None for the second of two messages with one index, which only a hand can have made."""
-    role: str
-    time: str | None
-    """As it was recorded."""
-    clock: str | None
-    """The same for people: `16 February 2026, 14:48:25 UTC`."""
-    text: str
-    back: str | None
-    """Id of the element that cites it first."""
 
 
 def theme_folder(name_or_path: str) -> Path:
@@ -82,10 +66,12 @@ def render_markdown(draft: Draft, *, evidence: bool) -> str:
     if _ID.fullmatch(session.id):
         about += f" (session {code_span(session.id)})"
     style = literal(f"style {draft.style.name} {draft.style.version}")
-    parts = [inert(draft.essay.final), "---\n", f"{about} · {by} · {style}*\n"]
+    notes = find_notes(draft)
+    essay, signed = with_signs(draft.essay.final, notes)
+    parts = [inert(essay), "---\n", f"{about} · {by} · {style}*\n", *notes_markdown(draft, notes, signed)]
     if evidence and draft.evidence:
         parts.append("## Evidence\n")
-        for message in _in_order(draft):
+        for message in in_order(draft):
             facts = [f"[msg {message.index}]", message.role, *([literal(message.time)] if message.time else [])]
             parts.append(f"### {' · '.join(facts)}\n")
             parts.append(f"{fence(message.text)}\n" if message.text.strip() else "No text.\n")
@@ -97,13 +83,18 @@ def render_html(draft: Draft, theme: Path) -> str:
 
     A theme's page gets `draft`, `essay` (a `typeset.Article`), `exhibits`, `target` (its exhibit or None), `findings`
     (of the target), `session_title` and `session_id` (fit to print), `value` (makes text of a finding's value),
-    `language`, `style` and `policy`.
+    `language`, `style` and `policy`; of the check `checked` (a line, "" without one), `notes` (on what failed),
+    `nearest` (a note's number → id of the mark on its nearest true text), `untold` (how many failures have no note) and
+    `taken` (what the writer took back).
 
     Raises:
         StyleError: the theme cannot be read, or its template is wrong.
     """
-    article = typeset(draft.essay.final, _names(draft))
-    exhibits = _exhibits(draft, article)
+    notes = find_notes(draft)
+    marks = find_marks(draft, notes)
+    doubts = [Doubt(note.start, note.end, note.number) for note in notes if note.end > note.start]
+    article = typeset(draft.essay.final, _names(draft), doubts, marks.quoted)
+    exhibits = show_evidence(draft, article.cited, marks.of)
     style = _read_style(theme)
     try:
         template = _environment(theme).get_template(_PAGE)
@@ -111,6 +102,11 @@ def render_html(draft: Draft, theme: Path) -> str:
             draft=draft,
             essay=article._replace(title=_ours(article.title), body=_ours(article.body)),
             exhibits=exhibits,
+            checked=counts_line(draft.check) if draft.check is not None else "",
+            notes=notes,
+            nearest=marks.nearest,
+            untold=len(draft.check.failures) - len(notes) if draft.check is not None else 0,
+            taken=find_taken(draft.repair),
             target=next((shown for shown in exhibits if shown.index == draft.target.index), None),
             findings=[finding for finding in draft.findings if finding.index == draft.target.index],
             value=_value,
@@ -170,42 +166,6 @@ def _names(draft: Draft) -> dict[str, int]:
     if str(draft.target.index) in names:
         names[draft.target.id] = draft.target.index
     return names
-
-
-def _in_order(draft: Draft) -> list[EvidenceMessage]:
-    return sorted(draft.evidence, key=lambda message: message.index)
-
-
-def _exhibits(draft: Draft, article: Article) -> list[Exhibit]:
-    seen: Counter[int] = Counter()
-    exhibits = []
-    for message in _in_order(draft):
-        index = message.index
-        exhibits.append(
-            Exhibit(
-                index=index,
-                id=None if seen[index] else f"msg-{index}",
-                role=message.role,
-                time=message.time,
-                clock=_clock(message.time),
-                text=message.text,
-                back=article.cited.get(index),
-            )
-        )
-        seen[index] += 1
-    return exhibits
-
-
-def _clock(time: str | None) -> str | None:
-    """A recorded time for people, in UTC; what is no ISO 8601 time, as it stands."""
-    if time is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(time)
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment
-    except (ValueError, OverflowError):
-        return one_line(time)
-    return f"{moment.day} {moment:%B} {moment.year}, {moment:%H:%M:%S} UTC"
 
 
 def _value(evidence: Evidence) -> str:

@@ -129,6 +129,23 @@ class Check(Report):
     known: Known | None = None
 
 
+class Repair(Record):
+    """What a round of repair made of one failing sentence."""
+
+    round: int
+    """From 1."""
+    before: str
+    """The sentence as it stood, Markdown; "" where the whole round came to nothing."""
+    after: str
+    """What came back for it; "" where nothing did, or where it was to be left out."""
+    accepted: bool
+    """Whether the essay has it now."""
+    why: str
+    """Why it was taken, or why not: a phrase."""
+    how: Literal["corrected", "softened", "dropped"] | None = None
+    """What the writer said it did: `softened` claims less, `dropped` leaves the sentence out."""
+
+
 def make_report(statements: Iterable[Statement]) -> Report:
     """Put statements in order and count them."""
     ordered = tuple(sorted(statements, key=lambda statement: (statement.span, statement.sort)))

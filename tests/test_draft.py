@@ -31,6 +31,7 @@ from narrator.draft import (
 )
 from narrator.errors import DraftError, ExistsError
 from narrator.findings import Evidence, Finding
+from narrator.report import Repair
 
 SESSION = SessionRef(format="opencode", id="ses_a", title="Fix it", file="a.json", sha256="ab" * 32)
 STYLE = StyleRef(name="essay", version="1")
@@ -62,7 +63,7 @@ FULL = a_draft(
     ),
     evidence=(EvidenceMessage(index=3, role="assistant", time="2026-01-01T00:00:00Z", text="«é» 👩‍👧 \u202e\n"),),
     check={"clean": True, "failures": []},
-    repair=({"round": 1},),
+    repair=(Repair(round=1, before="A 1.", after="A 2.", accepted=True, why="0 of 1 findings left", how="corrected"),),
     redacted={"github-token": 2},
 )
 

@@ -21,6 +21,7 @@ from narrator.reply import Reply
 from narrator.session import Session
 from narrator.style import load_style
 from narrator.tokens import count_tokens
+from narrator.verify import check_essay, evidence_of_context
 
 NOON = datetime(2026, 3, 1, 13, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=1)))
 TOKEN = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
@@ -70,7 +71,8 @@ def test_a_draft_is_put_together_from_what_went_in_and_what_came_out(tmp_path: P
     assert (draft.model, draft.usage, draft.cost) == (model, Usage(input=9, output=4), None)
     assert draft.findings == prompt.context.findings
     assert draft.essay.written == draft.essay.final == "# A\n\nB [msg 201]."
-    assert (draft.check, draft.repair) == (None, ())
+    assert draft.check == check_essay(draft.essay.final, evidence_of_context(prompt.context, session))
+    assert draft.repair == ()
 
 
 def test_times_are_utc_and_whole_seconds(tmp_path: Path) -> None:
@@ -148,6 +150,80 @@ def test_a_model_is_sent_the_prompt_s_messages_and_nothing_else(tmp_path: Path) 
     prompt = prompt_for(session, 3)
     assert ModelWriter(Endpoint(), session, Bounds(rounds=0)).write(prompt).text == "# A"
     assert asked == [prompt.wire()]
+
+
+SPOILED = "# A\n\nThe user asked for the test to be fixed [msg 0]. It failed 4711 times [msg 1]."
+MENDED = "# A\n\nThe user asked for the test to be fixed [msg 0]. It failed [msg 201]."
+
+
+class Mends(Says):
+    """Writes, and then answers what is sent back."""
+
+    def __init__(self, text: str, *answers: str | Exception) -> None:
+        super().__init__(text, Usage(input=100, output=10, cached=5, reasoning=1))
+        self._answers = list(answers)
+
+    def write(self, prompt: Prompt) -> Reply:
+        reply = super().write(prompt)
+        if len(self.asked) == 1:
+            return reply
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return reply.model_copy(update={"text": answer})
+
+
+MODEL = ModelRef(name="m")
+SOFTENED = "<sentence 1 softened>\nIt failed [msg 201].\n</sentence 1>"
+
+
+def mended(folder: Path, writer: Mends, model: ModelRef | None = MODEL, **how: Any) -> Draft:
+    session = recording(folder)
+    return narrate(session, prompt_for(session, 201), writer, model, **how)
+
+
+def test_what_fails_is_sent_back_and_the_draft_says_what_became_of_it(tmp_path: Path) -> None:
+    writer, kept, said = Mends(SPOILED, SOFTENED), list[Draft](), list[str]()
+    draft = mended(tmp_path, writer, repairs=1, keep=kept.append, notice=said.append)
+    assert (draft.essay.written, draft.essay.final) == (SPOILED, MENDED)
+    assert draft.check is not None
+    assert draft.check.counts.failed == 0
+    assert [(change.accepted, change.how) for change in draft.repair] == [(True, "softened")]
+    assert draft.usage == Usage(input=200, output=20, cached=10, reasoning=2)
+    assert [message.index for message in draft.evidence] == [0, 201]
+    assert [(one.essay.final, one.repair, one.usage) for one in kept] == [
+        (SPOILED, (), Usage(input=100, output=10, cached=5, reasoning=1))
+    ]
+    assert said == []
+    assert (len(writer.asked), writer.asked[1].messages == writer.asked[0].messages) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "rounds"),
+    [
+        pytest.param(SPOILED, ModelRef(name="m"), 0, id="no round is wanted"),
+        pytest.param(SPOILED, None, 3, id="nobody is there to ask"),
+        pytest.param("# A\n\nThe user asked for it [msg 0].", ModelRef(name="m"), 3, id="nothing failed"),
+    ],
+)
+def test_nothing_is_sent_back(text: str, model: ModelRef | None, rounds: int, tmp_path: Path) -> None:
+    writer, kept = Mends(text), list[Draft]()
+    draft = mended(tmp_path, writer, model, repairs=rounds, keep=kept.append)
+    assert (len(writer.asked), draft.repair, kept, draft.essay.final) == (1, (), [], text)
+
+
+def test_a_fault_during_repair_does_not_lose_the_essay(tmp_path: Path) -> None:
+    said: list[str] = []
+    draft = mended(tmp_path, Mends(SPOILED, ModelRefusedError("no")), repairs=2, notice=said.append)
+    assert draft.essay.final == SPOILED
+    assert draft.check is not None
+    assert not draft.check.clean
+    assert draft.usage == Usage(input=100, output=10, cached=5, reasoning=1)
+    assert said == ["the essay stays as it was before repair round 1: no"]
+
+
+def test_a_repair_needs_neither_a_keeper_nor_a_listener(tmp_path: Path) -> None:
+    assert mended(tmp_path, Mends(SPOILED, "No."), repairs=1).essay.final == SPOILED
 
 
 class Looks:
@@ -248,17 +324,38 @@ LONG = "word " * SHORT_WORDS
 )
 def test_a_reader_is_warned_of(text: str, warnings: tuple[str, ...], tmp_path: Path) -> None:
     draft, session, _ = drafted(tmp_path, text, model=ModelRef(name="m"))
-    assert concerns(draft, session) == warnings
+    assert concerns(unchecked(draft), session) == warnings
+
+
+def unchecked(draft: Draft) -> Draft:
+    """The draft as if nothing had failed its check: what the checker finds is not the business of these tests."""
+    return draft.model_copy(update={"check": None})
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        pytest.param("A [msg 999].", "1 statement of the essay failed the check and is marked on its page", id="one"),
+        pytest.param(
+            "A [msg 999]. B [msg 998].",
+            "2 statements of the essay failed the check and are marked on its page",
+            id="two",
+        ),
+    ],
+)
+def test_a_reader_is_warned_of_what_failed(text: str, warning: str, tmp_path: Path) -> None:
+    draft, session, _ = drafted(tmp_path, text)
+    assert concerns(draft, session)[-1] == warning
 
 
 def test_nobody_is_warned_of_what_is_quoted_or_of_an_offline_essay_s_length(tmp_path: Path) -> None:
     text = "Yes [msg 3], `[msg 997]`.\n\n```\n[msg 998]\n```\n"
     draft, session, _ = drafted(tmp_path, text)
-    assert concerns(draft, session) == ()
+    assert concerns(unchecked(draft), session) == ()
     assert [message.index for message in draft.evidence] == [3]
 
 
 def test_a_warning_stays_one_line(tmp_path: Path) -> None:
     draft, session, _ = drafted(tmp_path, LONG + " ".join(f"[msg {index}]" for index in range(900, 950)))
-    (_, missing) = concerns(draft, session)
+    (_, missing) = concerns(unchecked(draft), session)
     assert missing.endswith("900, 901, 902, 903, 904, 905, 906, 907 and 42 more")

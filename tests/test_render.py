@@ -93,7 +93,7 @@ class Page(HTMLParser):
 ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "main", "article", "header", "footer", "aside", "section"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "p", "blockquote", "pre", "hr", "ol", "ul", "li", "div"),
-    *("table", "thead", "tbody", "tr", "th", "td", "a", "span", "time", "code", "em", "strong", "br"),
+    *("table", "thead", "tbody", "tr", "th", "td", "a", "span", "time", "code", "em", "strong", "br", "sup", "mark"),
 }
 ATTRIBUTES = {
     *("lang", "charset", "name", "content", "http-equiv", "class", "href", "rel", "id", "title", "dir", "datetime"),

@@ -62,7 +62,23 @@ LAYERS = (
         "citations",
         "draft",
     ),
-    *("reply", "model", "markdown", "verify", "offline", "typeset", "render", "pipeline", "cli", "__main__"),
+    *(
+        "reply",
+        "model",
+        "markdown",
+        "verify",
+        "repair",
+        "offline",
+        "places",
+        "notes",
+        "doubts",
+        "typeset",
+        "exhibits",
+        "render",
+        "pipeline",
+        "cli",
+        "__main__",
+    ),
 )
 """From the ground up; a package is one entry. Each imports only from those before it, and within itself."""
 LONGEST_MODULE, LONGEST_BODY = 300, 40

@@ -74,10 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(words: list[str], *, debug: bool) -> int:
     """Run the command, whatever becomes of the standard streams."""
-    from narrator.cli.output import abandon, complain, speak_utf8
+    from narrator.cli.output import ClosedOutput, abandon, complain, speak_utf8
     from narrator.errors import reason
 
     speak_utf8()
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()
     try:
         return _answer(words, debug=debug)
     except BrokenPipeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -20,6 +21,8 @@ OFFLINE_NOTE = (
     "written offline, without a model; to have a model write it, "
     "set OPENAI_API_KEY, or give --base-url for a local server"
 )
+REPAIRS = 1
+"""Rounds of repair unless `--repair` says otherwise."""
 
 
 class Page(NamedTuple):
@@ -54,6 +57,13 @@ def essay(
     lookups: Annotated[
         int, typer.Option(min=0, max=4, help="Rounds in which the model may look things up in the session; 0: none.")
     ] = 3,
+    repair: Annotated[
+        int,
+        typer.Option("--repair", min=0, metavar="N", help="Rounds that send failing sentences back; 0: none."),
+    ] = REPAIRS,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 1 when something in the essay still fails its check.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and its tokens; send nothing.")] = False,
     drafts: Annotated[Path, typer.Option(help="Folder the draft is saved in.")] = Path("drafts"),
     no_save: Annotated[bool, typer.Option("--no-save", help="Save no draft.")] = False,
@@ -66,6 +76,7 @@ def essay(
     Example: narrate --msg 144 examples/glm5-144.json -o essay.html
     """
     from narrator.cli.output import complain
+    from narrator.cli.saving import Saver
     from narrator.lookup import Bounds
     from narrator.model import settings_from
 
@@ -82,16 +93,19 @@ def essay(
         _print_prompt(prompt)
         return
     reference = _reference(settings, lookups, length=length, budget=budget, before=before, after=after)
+    reference = _with_repairs(reference, repair)
     path = None if no_save else _place(prompt.context, prompt, reference, drafts, force=force)
-    draft = _write(opened, prompt, settings, reference, bounds)
+    saver = Saver(path, force=force)
+    draft = _write(opened, prompt, settings, reference, bounds, Repairs(repair, saver.keep))
     try:
-        if path is not None:
-            _save(draft, path, force=force)
+        saver.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
         _deliver(draft, opened, page, as_json=as_json)
     if settings is None:
         complain(OFFLINE_NOTE)
+    if strict and draft.check is not None and not draft.check.clean:
+        raise typer.Exit(1)
 
 
 def _check_output(output: Path, session: str, *, force: bool) -> None:
@@ -198,8 +212,28 @@ def _place(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Pat
     return path
 
 
+class Repairs(NamedTuple):
+    """How often failing sentences are sent back."""
+
+    rounds: int
+    keep: Callable[[Draft], None]
+    """Saves the essay before."""
+
+
+def _with_repairs(reference: ModelRef | None, rounds: int) -> ModelRef | None:
+    """The writer with how often it is asked to repair, where that is not the usual."""
+    if reference is None or rounds == REPAIRS:
+        return reference
+    return reference.model_copy(update={"settings": {**reference.settings, "repair": rounds}})
+
+
 def _write(
-    session: Session, prompt: Prompt, settings: Settings | None, reference: ModelRef | None, bounds: Bounds | None
+    session: Session,
+    prompt: Prompt,
+    settings: Settings | None,
+    reference: ModelRef | None,
+    bounds: Bounds | None,
+    repairs: Repairs,
 ) -> Draft:
     from narrator.cli.output import progress_line
     from narrator.pipeline import narrate
@@ -213,14 +247,7 @@ def _write(
 
     with progress_line(settings.model) as (progress, notice):
         writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice), session, bounds)
-        return narrate(session, prompt, writer, reference)
-
-
-def _save(draft: Draft, path: Path, *, force: bool) -> None:
-    from narrator.cli.output import complain
-    from narrator.draft import save_draft
-
-    complain(f"saved {save_draft(draft, path, replace=force)}")
+        return narrate(session, prompt, writer, reference, repairs=repairs.rounds, keep=repairs.keep, notice=notice)
 
 
 def _deliver(draft: Draft, session: Session, page: Page, *, as_json: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import time
@@ -22,6 +24,18 @@ def speak_utf8() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
+
+
+class ClosedOutput(io.TextIOBase):
+    """Stands for a standard output that the caller closed (`narrate … >&-`); Python has None there."""
+
+    def write(self, _text: str, /) -> int:
+        """Nothing can be written.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(errno.EBADF, "it is closed")
 
 
 def abandon() -> None:

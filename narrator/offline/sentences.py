@@ -173,7 +173,7 @@ def call_failed(error: str) -> str:
 def role_and_place(role: str, count: int, index: int) -> str:
     """From the target's role and place."""
     whose = {"user": "stored as the user's", "assistant": "the assistant's"}.get(role, f"stored with the role {role}")
-    return f"Message {index}, counted from 0 in a session of {count:,}, is {whose}."
+    return f"Message {index}, counted from 0 in a session of {count:,} messages, is {whose}."
 
 
 def nothing_in_it() -> str:

@@ -1,0 +1,123 @@
+"""Failing sentences back to the writer, in bounded rounds; what comes back is taken only where the essay fails less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from narrator.draft import Usage
+from narrator.errors import NarratorError
+from narrator.prompt import Prompt
+from narrator.repair.failing import Failing, find_failing
+from narrator.repair.judging import Proposal, propose, refuse, settle
+from narrator.repair.request import Given, Tried, build_request, choose_failing, read_answer
+from narrator.reply import Reply
+from narrator.report import Check, Repair, Report
+from narrator.session import Session
+from narrator.verify import Evidence, evidence_of_context, verify_essay
+
+__all__ = ["Repaired", "repair_essay"]
+
+
+class Repaired(NamedTuple):
+    """An essay after its repair."""
+
+    essay: str
+    check: Check
+    changes: tuple[Repair, ...] = ()
+    usage: tuple[Usage, ...] = ()
+    """Of each round that the endpoint counted."""
+
+
+def repair_essay(
+    essay: str,
+    check: Check,
+    session: Session,
+    prompt: Prompt,
+    ask: Callable[[Prompt], Reply],
+    *,
+    rounds: int,
+    notice: Callable[[str], None],
+) -> Repaired:
+    """Send the sentences in which `check` found something back to the writer, in at most `rounds` rounds.
+
+    `prompt` is the one the essay was written from. Whatever goes wrong on the way (the endpoint fails, an answer or a
+    template cannot be used) is said to `notice` and changes nothing: the essay stays as it was before the round.
+    """
+    done = Repaired(essay, check)
+    shown = set(prompt.context.shown)
+    tried: dict[str, Tried] = {}
+    for number in range(1, rounds + 1):
+        chosen = choose_failing(find_failing(done.essay, done.check), tried)
+        if not chosen:
+            break
+        try:
+            request, read = build_request(prompt, session, chosen, tried)
+            reply = ask(request)
+        except NarratorError as error:
+            notice(f"the essay stays as it was before repair round {number}: {error}")
+            lost = Repair(round=number, before="", after="", accepted=False, why=f"no answer: {error}")
+            return done._replace(changes=(*done.changes, lost))
+        given = read_answer(reply.text, len(chosen))
+        if not given:
+            notice(f"the answer of repair round {number} could not be used; the essay stays as it was")
+        fresh = set(read) - shown
+        shown |= fresh
+        evidence = evidence_of_context(prompt.context, session, read=shown)
+        # What the writer was shown only now may bear out what it had said before.
+        report = verify_essay(done.essay, evidence) if fresh and given else done.check
+        taken = _take(done.essay, report, evidence, [(one, given.get(at)) for at, one in enumerate(chosen, 1)])
+        changes = tuple(one.recorded(number) for one in taken.judged)
+        tried |= {one.before: Tried(one.after, one.why) for one in changes if not one.accepted and one.after}
+        usage = (*done.usage, reply.usage) if reply.usage is not None else done.usage
+        done = Repaired(taken.essay, _kept(taken.report, evidence), (*done.changes, *changes), usage)
+    return done
+
+
+def _kept(report: Report, evidence: Evidence) -> Check:
+    """The report as a draft keeps it (`verify.check_essay`), without checking again."""
+    cited = {index for statement in report.statements for index in statement.cites}
+    facts = {name: value for name, value in dict(report).items() if name != "known"}
+    return Check(**facts, known=evidence.known(cited))
+
+
+class _Judged(NamedTuple):
+    """A failing sentence, and what became of the answer for it."""
+
+    one: Failing
+    proposal: Proposal | None
+    why: str
+    accepted: bool = False
+
+    def recorded(self, number: int) -> Repair:
+        """As the draft keeps it."""
+        proposal = self.proposal
+        return Repair(
+            round=number,
+            before=self.one.text,
+            after=proposal.text if proposal is not None and proposal.given.how != "dropped" else "",
+            accepted=self.accepted,
+            why=self.why,
+            how=proposal.given.how if proposal is not None else None,
+        )
+
+
+class _Taken(NamedTuple):
+    """What a round made of the essay."""
+
+    essay: str
+    report: Report
+    judged: list[_Judged]
+
+
+def _take(essay: str, report: Report, evidence: Evidence, answered: Sequence[tuple[Failing, Given | None]]) -> _Taken:
+    """The essay with those corrections with which it fails less, and what became of each."""
+    judged: list[_Judged] = []
+    for one, given in answered:
+        proposal = propose(one, given) if given is not None else None
+        refused = "no answer for it" if proposal is None else refuse(proposal, essay, report)
+        judged.append(_Judged(one, proposal, refused or ""))
+    trial, verdicts = settle(essay, report, [one.proposal for one in judged if one.proposal and not one.why], evidence)
+    settled = iter(verdicts)
+    final = [each if each.why else each._replace(**next(settled)._asdict()) for each in judged]
+    return _Taken(trial.essay, trial.report, final)
