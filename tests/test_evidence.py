@@ -20,6 +20,7 @@ from recordings import EXAMPLE, SHARED
 
 from narrator.findings import RULES, Finding, Kind, diagnose
 from narrator.formats import open_session
+from narrator.milestones import find_milestones
 from narrator.sanitize import plain
 
 ESSAYS = SHARED / "sessions" / "essays"
@@ -258,6 +259,26 @@ def derive_causes(finding: Finding, messages: list[dict[str, Any]]) -> int:
     return derived
 
 
+def check_milestone(says: str, path: Path, own: int) -> None:
+    """A first success has none before it; another one has one before the failures it names."""
+    named = [int(number) for number in re.findall(r"\d+", re.sub(r" and [\d,]+ more", "", says))]
+    more = int((re.findall(r" and (\d+) more", says) or ["0"])[0])
+    told = []
+    for course in courses(path).values():
+        for number, (index, _, good) in enumerate(course):
+            if index == own and good:
+                before = course[:number]
+                success = max((at for at, (*_, good) in enumerate(before) if good), default=None)
+                failed = sorted({at for at, *_ in before[0 if success is None else success + 1 :]})
+                told.append((success is None, failed))
+    first = says.startswith("first success")
+    assert any(
+        first == never and set(named) <= set(failed) and named[0] == failed[0] and len(named) + more == len(failed)
+        for never, failed in told
+        if failed
+    ), (own, says, told)
+
+
 def looked_at(path: Path) -> list[int]:
     """All of a short session; of a long one a sample, what is near the target, and where another model took over."""
     messages = recorded(path)
@@ -302,6 +323,17 @@ def test_what_is_said_of_causes_is_derived_again(path: Path) -> None:
     derived = sum(derive_causes(finding, messages) for finding in found)
     derived += sum(derive_failures(finding, path) for finding in found if finding.kind == "command-failed")
     assert derived >= CAUSED.get(path.name, 10 if len(messages) > 400 else 0)
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in (EXAMPLE, *essay_sessions())])
+def test_the_successes_of_a_command_are_derived_again(path: Path) -> None:
+    session, checked = open_session(str(path)), 0
+    for milestone in find_milestones(session):
+        says = milestone.named(session)
+        if milestone.step in ("first", "again") and " command " in says:
+            check_milestone(says, path, milestone.index)
+            checked += 1
+    assert checked >= (20 if len(session) > 400 else 0)
 
 
 @pytest.mark.skipif(not SMALL, reason="the recorded sessions of ../shared are not here")
