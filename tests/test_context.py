@@ -340,10 +340,11 @@ def test_characters_left_out_are_counted(tmp_path: Path) -> None:
 def test_more_is_left_out_of_a_message_that_only_the_outline_shows(tmp_path: Path) -> None:
     """A call of which the outline has no more than its name."""
     long = assistant(tool(output="y" * 50_000), finish="tool-calls")
-    session = opened(tmp_path, export(user("Go."), *[assistant("On.")] * 3, long, *[assistant("On.")] * 4))
-    context = take_context(session, 1, Reach(400))
-    assert 4 in context.outline.indices
-    assert 4 not in [excerpt.index for excerpt in context.window]
+    fresh = [{"info": dict(m["info"]), "parts": m["parts"]} for m in [*[assistant("On.")] * 90, long, assistant("So.")]]
+    session = opened(tmp_path, export(user("Go."), *fresh))
+    context = take_context(session, 1, Reach(800))
+    assert 91 in context.outline.indices
+    assert 91 not in [excerpt.index for excerpt in context.window]
     assert 49_000 < context.omitted.characters <= session.stored
 
 
