@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
 from typing import NamedTuple
 from zlib import crc32
 
@@ -17,10 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from narrator.clock import stamp
-from narrator.findings import NUDGE_WORDS, typed_text
+from narrator.findings import typed_text
 from narrator.milestones import Milestone, find_milestones
 from narrator.sanitize import one_line
-from narrator.segments import SHORT, find_segments
+from narrator.sayings import Asking, Sayings, name_places
+from narrator.segments import find_segments
 from narrator.session import Block, File, Marker, Message, Session, Text, ToolCall
 from narrator.shortening import ANY_KEY, CHARACTERS_A_TOKEN, abridge
 from narrator.skims import KINDS
@@ -29,7 +29,7 @@ from narrator.tokens import count_tokens
 
 OUTLINE_TOKENS = 6000
 """The bound, for any length of session."""
-_RULES = 2
+_RULES = 3
 """Version of the rules below: what was kept under other ones is chosen again."""
 _FIRST, _LAST = 700, 420
 """Tokens for the first request and for the last answer."""
@@ -45,8 +45,6 @@ _MISFITS = 6
 """Entries that are tried and found too long for what is left of the bound, before no more are."""
 _SHORTEST = 60
 """Characters below which no entry is cut."""
-_NUDGES = 200
-"""Short turns that are looked at and found to say nothing, before no more are."""
 _LAST_WORDS = 4
 """Messages at the end of a turn among which words are looked for."""
 _LONG = 400
@@ -67,6 +65,13 @@ class Pick(Struct, frozen=True, array_like=True):
     size: int = 0
     """Bytes of the message as stored."""
     milestone: Milestone | None = None
+    same: tuple[int, ...] = ()
+    """Where the user typed the very same, here too."""
+
+    def named(self, session: Session) -> str:
+        """What is said of it beside its place, in the product's words: `a commit`, `said 2 times: msg 4, 9`."""
+        reached = self.milestone.named(session) if self.milestone else ""
+        return "; ".join(filter(None, [name_places(self.same), reached]))
 
 
 class Wording(NamedTuple):
@@ -122,16 +127,24 @@ def _checksum(printed: str) -> int:
 def choose_entries(session: Session, room: int) -> tuple[list[Pick], list[Pick]]:
     """What every outline lists, and what else goes into about `room` tokens, in the order of its worth."""
     milestones = {milestone.index: milestone for milestone in find_milestones(session)}
-    fixed = [_pick(session, index, limit, milestones.get(index)) for index, limit in _fixed(session).items()]
+    sayings = Sayings(session)
+    fixed = [
+        _pick(session, _Candidate(index, limit, milestones.get(index)), sayings.places(index))
+        for index, limit in _fixed(session).items()
+    ]
     room -= sum(cost for _, cost in fixed)
     chosen = {pick.index: pick for pick, _ in fixed}
-    misfits = 0
-    for candidate in _in_turn(session, milestones):
+    misfits, asking = 0, Asking(session)
+
+    def says(index: int) -> bool:
+        return asking(index) and chosen.keys().isdisjoint(sayings.places(index))
+
+    for candidate in _in_turn(session, milestones, says):
         if room < _LEAST or misfits > _MISFITS:
             break
         if candidate.index in chosen:
             continue
-        pick, cost = _pick(session, candidate.index, candidate.limit, candidate.milestone)
+        pick, cost = _pick(session, candidate, sayings.places(candidate.index))
         if cost > room:
             misfits += 1
             continue
@@ -152,30 +165,21 @@ def _fixed(session: Session) -> dict[int, int]:
     return shown
 
 
-def _in_turn(session: Session, milestones: dict[int, Milestone]) -> Iterator[_Candidate]:
-    """Entries in the order in which they are taken: each part of the session gives its weightiest in turn."""
-    says = _Asking(session)
+def _in_turn(session: Session, milestones: dict[int, Milestone], says: Callable[[int], bool]) -> Iterator[_Candidate]:
+    """Entries in the order in which they are taken: each part of the session gives its weightiest in turn.
+
+    What comes next is found out when it is asked for: whether a turn says something new depends on what was taken.
+    """
     places = _Places(
         session.skims.places("compaction-summary"), session.skims.places("typed"), sorted(milestones), milestones
     )
     parts = [_of_part(session, part, places, says) for part in find_segments(session)]
-    for round_ in zip_longest(*parts):
-        yield from filter(None, round_)
-
-
-class _Asking:
-    """Whether a user's turn says something; of the shortest ones, that do not, only so many are looked at."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._left = _NUDGES
-
-    def __call__(self, index: int) -> bool:
-        if self._session.skims.said[index] >= SHORT:
-            return True
-        self._left -= 1
-        words = typed_text(self._session.message(index)).lower().rstrip(".!").split() if self._left >= 0 else ()
-        return not NUDGE_WORDS.issuperset(words)
+    while parts:
+        for part in tuple(parts):
+            if (candidate := next(part, None)) is None:
+                parts.remove(part)
+            else:
+                yield candidate
 
 
 class _Places(NamedTuple):
@@ -208,10 +212,13 @@ def _of_part(session: Session, part: range, places: _Places, says: Callable[[int
     )
     order = (heads, turns, steps, turns, turns, steps)
     while True:
-        taken = [found for source in order if (found := next(source, None)) is not None]
+        taken = 0
+        for source in order:
+            if (found := next(source, None)) is not None:
+                taken += 1
+                yield found
         if not taken:
             return
-        yield from taken
 
 
 def _endings(session: Session, part: range) -> list[int]:
@@ -225,17 +232,17 @@ def _endings(session: Session, part: range) -> list[int]:
     return [next(spoken, answers[0])] if answers else []
 
 
-def _pick(session: Session, index: int, limit: int, milestone: Milestone | None = None) -> tuple[Pick, int]:
-    """A message in about `limit` tokens, and what it costs in the outline."""
+def _pick(session: Session, candidate: _Candidate, same: tuple[int, ...]) -> tuple[Pick, int]:
+    """A message in about so many tokens, and what it costs in the outline."""
+    index, limit, milestone = candidate.index, candidate.limit, candidate.milestone
     whole = limit >= _SUMMARY
     text, _ = _source(session, index, milestone, whole=whole)
     characters = int(limit * CHARACTERS_A_TOKEN)
     while (length := count_tokens(short := _cut(text, characters, whole=whole)[0])) > limit and characters > _SHORTEST:
         characters = int(min(len(short), characters) * limit / length * 0.97)
-    named = f"msg {index}, {stamp(session.skims.created[index])}, compaction-summary"
-    reached = f"; {milestone.named(session)}" if milestone else ""
-    cost = length + count_tokens(f"[{ANY_KEY} {named}{reached}]\n\n") + _GAP
-    return Pick(index, characters, int(whole), session.size(index), milestone), cost
+    pick = Pick(index, characters, int(whole), session.size(index), milestone, same)
+    named = f"msg {index}, {stamp(session.skims.created[index])}, compaction-summary; {pick.named(session)}"
+    return pick, length + count_tokens(f"[{ANY_KEY} {named}]\n\n") + _GAP
 
 
 def word_entry(session: Session, pick: Pick) -> Wording:

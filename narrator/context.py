@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from narrator.clock import iso, pause
@@ -11,6 +11,7 @@ from narrator.errors import UsageError
 from narrator.excerpt import Excerpt, join_excerpts
 from narrator.findings import Finding, diagnose_all, says_nothing
 from narrator.outline import Outline, draw_outline, in_words
+from narrator.passages import passages_of
 from narrator.record import Record
 from narrator.session import Role, Session, Text
 from narrator.skims import KINDS, NONE
@@ -59,7 +60,7 @@ class Omitted(Record):
     messages: int
     """Messages neither in the window nor in the outline."""
     characters: int
-    """Characters left out: of the stored JSON of messages that are not shown, of the text of those that are."""
+    """Left out: the stored JSON of messages that are not shown, and of those that are, the text that is not."""
 
 
 class Context(Record):
@@ -170,7 +171,7 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
     window = tuple(shown.excerpt for shown in chosen.shown)
     sizes = {shown.excerpt.index: shown.size for shown in chosen.shown}
     sizes |= {entry.index: entry.size for entry in outline.entries}
-    left_out = sum(excerpt.omitted for excerpt in window) + sum(entry.omitted for entry in outline.entries)
+    left_out = session.stored - sum(sizes.values()) + sum(_left_out(session, window, outline, sizes).values())
     about, sha256 = session.about, session.sha256 if hashed else ""
     return Context(
         session=SessionRef(format=about.format, id=about.id, title=about.title, file=about.file, sha256=sha256),
@@ -189,10 +190,27 @@ def take_context(session: Session, target: int, reach: Reach | None = None, *, h
         outline=outline,
         findings=tuple(found for shown in chosen.shown for found in shown.findings),
         tokens=chosen.length + framed,
-        omitted=Omitted(messages=len(session) - len(sizes), characters=session.stored - sum(sizes.values()) + left_out),
+        omitted=Omitted(messages=len(session) - len(sizes), characters=left_out),
         redacted=session.redacted(),
         notices=(*session.notices, *_oddities(session, sizes)),
     )
+
+
+def _left_out(
+    session: Session, window: Iterable[Excerpt], outline: Outline, sizes: Mapping[int, int]
+) -> dict[int, int]:
+    """Message → characters of its text that are not shown: where it is shown twice, those that neither shows.
+
+    Never more than it has bytes as stored, for which it counts when it is not shown at all.
+    """
+    left = {excerpt.index: min(excerpt.omitted, sizes[excerpt.index]) for excerpt in window}
+    for entry in outline.entries:
+        index = entry.index
+        if left.get(index) != 0:
+            whole = sum(len(passage.text) for passage in passages_of(session.message(index), session))
+            of_entry = max(entry.omitted, whole - len(entry.text))
+            left[index] = min(of_entry, left.get(index, of_entry), sizes[index])
+    return left
 
 
 def _recorded(time: int) -> int | None:

@@ -14,8 +14,8 @@ from narrator.blocks import Layout
 from narrator.shelf import Shelf
 from narrator.skims import Columns
 
-SALT = f"skims {__version__} {sys.byteorder} {array('i').itemsize} {array('q').itemsize}"
-"""What else kept skims depend on: the version that wrote them, and the machine's numbers."""
+SALT = f"skims 2 {__version__} {sys.byteorder} {array('i').itemsize} {array('q').itemsize}"
+"""What else kept skims depend on: their rules, the version that wrote them, and the machine's numbers."""
 _SKIMS, _TRAITS = "skims", "traits"
 _LAYOUT = ("starts", "ends", "firsts")
 _COLUMNS = ("created", "completed", "sent", "models", "finishes", "said", "calls", "subjects")

@@ -46,7 +46,7 @@ class OutlineEntry(Record):
     gap: str
     """What lies between the entry before it and this one, counted by kind; "" when nothing does."""
     reached: str = ""
-    """What was reached in it, in the product's words: `a commit`."""
+    """What was reached in it, and where the same was typed, in the product's words: `a commit`."""
     size: int = 0
     """Bytes of the message as stored."""
 
@@ -184,6 +184,6 @@ def _entry(session: Session, pick: Pick, gap: str) -> OutlineEntry:
         spoken=wording.spoken,
         omitted=wording.omitted,
         gap=gap,
-        reached=pick.milestone.named(session) if pick.milestone else "",
+        reached=pick.named(session),
         size=pick.size,
     )

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Literal, TypeAlias, overload
 
 import msgspec
 from msgspec import Struct
+
+from narrator.codes import Models, Subjects, Words
 
 Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
 TurnKind: TypeAlias = Literal["typed", "synthetic", "compaction-request", "compaction-summary", "answer"]
@@ -102,38 +104,6 @@ class Calls:
         return found
 
 
-class _Words(dict[str | None, int]):
-    """A code for every word that is asked for, in the order in which they come."""
-
-    def __init__(self, words: Iterable[str | None] = (None,)) -> None:
-        super().__init__((word, code) for code, word in enumerate(words))
-
-    def __missing__(self, word: str | None) -> int:
-        code = self[word] = len(self)
-        return code
-
-
-class _Models(dict[tuple[str | None, str | None], int]):
-    def __init__(self, words: _Words) -> None:
-        super().__init__()
-        self._words = words
-
-    def __missing__(self, key: tuple[str | None, str | None]) -> int:
-        provider, model = key
-        code = self[key] = self._words[f"{provider}/{model}" if provider and model else None]
-        return code
-
-
-class _Subjects(dict[bytes, int]):
-    """A number for every distinct command or path, as stored; 0 for what is none."""
-
-    def __init__(self) -> None:
-        super().__init__({b"": 0, b"null": 0, b'""': 0})
-
-    def __missing__(self, stored: bytes) -> int:
-        return self.setdefault(stored, len(self) - 2)
-
-
 class Columns:
     """The columns of a session's skims, while they are filled and when they are whole."""
 
@@ -143,11 +113,11 @@ class Columns:
         self.models, self.finishes = array("i"), array("i")
         self.said, self.calls = array("i"), array("i")
         self.subjects, self.outcomes, self.steps = array("I"), bytearray(), bytearray()
-        self.words = _Words()
+        self.words = Words()
         """Names of models and ends of messages → their code in `models` and `finishes`; None is 0."""
-        self.subject_of = _Subjects()
+        self.subject_of = Subjects()
         """Commands and paths → their number, while they are gathered: numbers, since a checksum may be guessed back."""
-        self.models_of = _Models(self.words)
+        self.models_of = Models(self.words)
         """(provider, model) → the code of both; one without the other is none."""
         self.parents: list[str | None] = []
         """Native ids of parents, while they are gathered."""
@@ -184,7 +154,7 @@ class Columns:
         self.doubled = len(self.ids) - len(places)
         known = {parent: places.get(parent, -1) if parent else -1 for parent in set(self.parents)}
         linked = array("i", map(known.__getitem__, self.parents))
-        self.parents, self.subject_of = [], _Subjects()
+        self.parents, self.subject_of = [], Subjects()
         return linked
 
 

@@ -334,10 +334,31 @@ def test_what_was_stepped_over_is_said_once(tmp_path: Path, messages: list[Any],
 def test_characters_left_out_are_counted(tmp_path: Path) -> None:
     session = opened(tmp_path, export(user("Go."), assistant("y" * 100_000)))
     context = take_context(session, 1, Reach(2000))
-    assert context.omitted.characters == context.centre.omitted + sum(
-        entry.omitted for entry in context.outline.entries
-    )
-    assert context.centre.omitted > 90_000
+    assert context.omitted.characters == context.centre.omitted > 90_000, "the outline shows less of it than the window"
+
+
+def test_more_is_left_out_of_a_message_that_only_the_outline_shows(tmp_path: Path) -> None:
+    """A call of which the outline has no more than its name."""
+    long = assistant(tool(output="y" * 50_000), finish="tool-calls")
+    fresh = [{"info": dict(m["info"]), "parts": m["parts"]} for m in [*[assistant("On.")] * 90, long, assistant("So.")]]
+    session = opened(tmp_path, export(user("Go."), *fresh))
+    context = take_context(session, 1, Reach(800))
+    assert 91 in context.outline.indices
+    assert 91 not in [excerpt.index for excerpt in context.window]
+    assert 49_000 < context.omitted.characters <= session.stored
+
+
+@pytest.mark.parametrize("words", ["y " * 30_000, "\t" * 20_000 + "é" * 9000], ids=["words", "escapes"])
+def test_no_more_is_left_out_when_more_is_shown(tmp_path: Path, words: str) -> None:
+    messages = [
+        user("Go."),
+        *(m for n in range(40) for m in (assistant(tool(output=words)), assistant(f"{n} {words}"))),
+    ]
+    session = opened(tmp_path, export(*messages))
+    left = [take_context(session, 40, Reach(budget)).omitted for budget in (800, 2000, 6000, 24_000, 96_000)]
+    assert [one.characters for one in left] == sorted([one.characters for one in left], reverse=True)
+    assert left[0].characters > left[-1].characters
+    assert all(session.stored >= one.characters for one in left)
 
 
 # ------------------------------------------------------------------------------------------------------ the target

@@ -20,6 +20,7 @@ from recordings import EXAMPLE, SHARED
 
 from narrator.findings import RULES, Finding, Kind, diagnose
 from narrator.formats import open_session
+from narrator.milestones import find_milestones
 from narrator.sanitize import plain
 
 ESSAYS = SHARED / "sessions" / "essays"
@@ -160,24 +161,67 @@ def again_next_call(messages: list[dict[str, Any]], own: int, following: int) ->
     assert next(index for index in range(own + 1, len(messages)) if asked(messages[index])) == following
 
 
-def again_failures(messages: list[dict[str, Any]], own: int, first: int, times: int) -> None:
-    """So many failures of the same command, the first of them there, and no success since."""
+SHELLS = ("bash", "shell", "powershell")
+OFTEN = re.compile(
+    r"(?:Since its last recorded success, in (?P<success>this message|message \d+), )?"
+    r"(?:the same command|one of these commands) had failed (?:once|(?P<times>[\d,]+) times) before, "
+    r"(?:all of them |first )?in (?P<first>this message|message \d+)(?: and last in (?P<last>this message|message \d+))?"
+    r"(?:; no success of it before that is recorded in this session)?\.",
+    re.IGNORECASE,
+)
 
-    def commands(index: int) -> list[tuple[str, bool]]:
-        calls = [
-            part["state"] for part in messages[index]["parts"] if part["type"] == "tool" and part["tool"] == "bash"
-        ]
-        calls = [state for state in calls if isinstance(state.get("input"), dict) and "command" in state["input"]]
-        return [
-            (state["input"]["command"].strip(), (state.get("metadata") or {}).get("exit") != 0)
-            for state in calls
-            if not ("metadata>" in str(state.get("output")) and (state.get("metadata") or {}).get("exit") is None)
-        ]
 
-    wanted = {command for command, failed in commands(own) if failed} & {command for command, _ in commands(first)}
-    tried = [failed for index in range(first, own) for command, failed in commands(index) if command in wanted]
-    assert tried == [True] * times
-    assert own - 50 <= first
+def ended(state: dict[str, Any]) -> bool | None:
+    """Whether a stored call is recorded to have succeeded; None where neither is recorded."""
+    exit_ = (state.get("metadata") or {}).get("exit", 0)
+    if state["status"] == "error":
+        return None if state.get("error") == "Tool execution aborted" else False
+    return None if state["status"] != "completed" or exit_ is None else exit_ == 0
+
+
+@lru_cache(maxsize=1)
+def courses(path: Path) -> dict[str, list[tuple[int, int, bool]]]:
+    """Command → (message, place of the part, whether it succeeded), over the whole recording."""
+    found: dict[str, list[tuple[int, int, bool]]] = {}
+    for index, message in enumerate(recorded(path)):
+        for place, part in enumerate(message["parts"]):
+            given = part["state"].get("input") if part["type"] == "tool" and part["tool"] in SHELLS else None
+            command = given.get("command") if isinstance(given, dict) else None
+            if isinstance(command, str) and (good := ended(part["state"])) is not None:
+                found.setdefault(command.strip(), []).append((index, place, good))
+    return found
+
+
+def often(path: Path, own: int) -> set[tuple[int | None, int, int, int]]:
+    """Of every failed command of a message: its last success, failures since, and the first and last of these."""
+    told = set()
+    for course in courses(path).values():
+        for number, (index, _, good) in enumerate(course):
+            if index == own and not good:
+                before = course[:number]
+                success = max((at for at, (*_, good) in enumerate(before) if good), default=None)
+                failed = [at for at, *_ in before[0 if success is None else success + 1 :]]
+                if failed:
+                    told.add((None if success is None else before[success][0], len(failed), failed[0], failed[-1]))
+    return told
+
+
+def derive_failures(finding: Finding, path: Path) -> int:
+    """Hold what is said of earlier failures of a command against the whole recording, also where nothing is said."""
+    said, told = OFTEN.search(finding.says), often(path, finding.index)
+    if finding.says.startswith("The command ended") or not told:
+        assert bool(said) == bool(told), (finding, told)
+    if said is None:
+        return 0
+    success, first, last = (
+        None if (name := said[group]) is None else finding.index if name == "this message" else int(name.split()[1])
+        for group in ("success", "first", "last")
+    )
+    times = int((said["times"] or "1").replace(",", ""))
+    assert (success, times, first, first if last is None else last) in told, (finding, told)
+    assert times == max(count for _, count, *_ in told) or len(told) > 4
+    assert (success is None) == ("no success of it" in finding.says)
+    return 1
 
 
 def again_turn_after(messages: list[dict[str, Any]], own: int, turn: int) -> None:
@@ -214,13 +258,27 @@ def derive_causes(finding: Finding, messages: list[dict[str, Any]]) -> int:
         assert messages[finding.index]["info"]["parentID"] == messages[int(said[1])]["info"]["id"]
         again_running(messages, int(said[1]), int(said[2]))
         derived += 1
-    if said := re.search(r"already failed (\d+) times, first in message (\d+),", finding.says):
-        again_failures(messages, finding.index, int(said[2]), int(said[1]))
-        derived += 1
-    if said := re.search(r"had failed once before, in message (\d+),", finding.says):
-        again_failures(messages, finding.index, int(said[1]), 1)
-        derived += 1
     return derived
+
+
+def check_milestone(says: str, path: Path, own: int) -> None:
+    """A first success has none before it; another one has one before the failures it names."""
+    named = [int(number) for number in re.findall(r"\d+", re.sub(r" and [\d,]+ more", "", says))]
+    more = int((re.findall(r" and (\d+) more", says) or ["0"])[0])
+    told = []
+    for course in courses(path).values():
+        for number, (index, _, good) in enumerate(course):
+            if index == own and good:
+                before = course[:number]
+                success = max((at for at, (*_, good) in enumerate(before) if good), default=None)
+                failed = sorted({at for at, *_ in before[0 if success is None else success + 1 :]})
+                told.append((success is None, failed))
+    first = says.startswith("first success")
+    assert any(
+        first == never and set(named) <= set(failed) and named[0] == failed[0] and len(named) + more == len(failed)
+        for never, failed in told
+        if failed
+    ), (own, says, told)
 
 
 def looked_at(path: Path) -> list[int]:
@@ -265,7 +323,19 @@ def test_what_is_said_of_causes_is_derived_again(path: Path) -> None:
     places = {*looked_at(path), *sorted(failed)[:1500]}
     found = [finding for index in sorted(places) for finding in diagnose(session, index)]
     derived = sum(derive_causes(finding, messages) for finding in found)
+    derived += sum(derive_failures(finding, path) for finding in found if finding.kind == "command-failed")
     assert derived >= CAUSED.get(path.name, 10 if len(messages) > 400 else 0)
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in (EXAMPLE, *essay_sessions())])
+def test_the_successes_of_a_command_are_derived_again(path: Path) -> None:
+    session, checked = open_session(str(path)), 0
+    for milestone in find_milestones(session):
+        says = milestone.named(session)
+        if milestone.step in ("first", "again") and " command " in says:
+            check_milestone(says, path, milestone.index)
+            checked += 1
+    assert checked >= (20 if len(session) > 400 else 0)
 
 
 @pytest.mark.skipif(not SMALL, reason="the recorded sessions of ../shared are not here")

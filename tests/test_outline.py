@@ -14,7 +14,7 @@ from opened import opened
 from recordings import BEGIN, EXAMPLE, SHARED, assistant, export, text, tool, user
 
 import narrator.outline as outline_module
-from narrator import segments
+from narrator import sayings, segments
 from narrator.context import take_context
 from narrator.formats import open_session
 from narrator.milestones import find_milestones
@@ -95,7 +95,8 @@ def test_a_session_of_eleven_thousand_messages() -> None:
     check(longest(), outline)
     kinds = Counter(entry.kind for entry in outline.entries)
     assert kinds["compaction-summary"] >= 12
-    assert kinds["typed"] >= 20
+    asked = [entry.text for entry in outline.entries if entry.kind == "typed"]
+    assert len(set(asked)) == len(asked) >= 18, "what the user asked for again is listed once"
     widest = max(after - before for before, after in zip(outline.indices, outline.indices[1:], strict=False))
     assert widest < len(longest()) / 10, "no part of the session is passed over"
 
@@ -271,21 +272,52 @@ def edit(path: str, **state: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("messages", "reached"),
     [
-        pytest.param([bash("make", 1), bash("make")], {2: "first success of a command that failed in msg 1"}, id="a success after a failure"),
+        pytest.param([bash("make", 1), bash("make")], {2: "first success of a command that had only failed before (msg 1)"}, id="a success after a failure"),
         pytest.param([bash("make"), bash("make")], {}, id="a success after a success"),
         pytest.param([bash("make", 1), bash("make all")], {}, id="another command"),
         pytest.param([bash("make", 1), bash("make", 1)], {}, id="no success"),
-        pytest.param([bash("make", 1), bash("make"), bash("make")], {2: "first success of a command that failed in msg 1"}, id="only the first success"),
+        pytest.param([bash("make", 1), bash("make"), bash("make")], {2: "first success of a command that had only failed before (msg 1)"}, id="only the first success"),
         pytest.param(
             [bash("make", 1)] * 5 + [bash("make")],
-            {6: "first success of a command that failed in msg 1, 4, 5 and 2 more"},
+            {6: "first success of a command that had only failed before (msg 1, 4, 5 and 2 more)"},
             id="many failures",
         ),
         pytest.param(
             [edit("a.py", status="error", error="no"), edit("a.py")],
-            {2: "first success of a call on a file that failed in msg 1"},
+            {2: "first success of calls on a file that had only failed before (msg 1)"},
             id="an edit after one that failed",
         ),
+        pytest.param(
+            [bash("make"), bash("make", 1), bash("make", 1), bash("make")],
+            {4: "a command works again after failing in msg 2, 3"},
+            id="a success after failures that followed a success",
+        ),
+        pytest.param(
+            [bash("make", 1), bash("make"), bash("make", 1), bash("make")],
+            {
+                2: "first success of a command that had only failed before (msg 1)",
+                4: "a command works again after failing in msg 3",
+            },
+            id="the second time only the failures since the first",
+        ),
+        pytest.param(
+            [edit("a.py"), edit("a.py", status="error", error="no"), edit("a.py")],
+            {3: "a call on a file works again after failing in msg 2"},
+            id="an edit that works again",
+        ),
+        pytest.param(
+            [bash("make", status="running"), bash("make", 1), bash("make")],
+            {3: "a command works after failing in msg 2"},
+            id="one without an end may have succeeded",
+        ),
+        pytest.param(
+            [bash("make"), *[bash("make", 1), bash("make")] * 2],
+            {3: "a command works again after failing in msg 2", 5: "a command works again after failing in msg 4"},
+            id="twice",
+        ),
+        pytest.param([bash("ping"), *[bash("ping", 1), bash("ping")] * 3], {}, id="a status that comes and goes"),
+        pytest.param([bash("a.py", 1), edit("a.py")], {}, id="a command and a file of one name"),
+        pytest.param([bash("make ", 1), bash("make")], {2: "first success of a command that had only failed before (msg 1)"}, id="white space behind it"),
         pytest.param([bash("git add -A && git commit -m 'x'")], {1: "a commit"}, id="a commit"),
         pytest.param([bash("git commit -m 'x'", 1)], {}, id="a commit that failed"),
         pytest.param([bash("git log")], {}, id="no commit"),
@@ -300,7 +332,7 @@ def edit(path: str, **state: Any) -> dict[str, Any]:
         ),
         pytest.param(
             [bash("git commit -m x", 1), bash("git commit -m x")],
-            {2: "first success of a command that failed in msg 1"},
+            {2: "first success of a command that had only failed before (msg 1)"},
             id="of two that coincide the weightier",
         ),
     ],
@@ -319,6 +351,56 @@ def test_a_milestone_is_named_with_its_message_and_shows_the_call(tmp_path: Path
     assert (entry.text, entry.spoken) == ("[bash call] git commit -m 'Fix the parser'", False)
     assert entry.named == "msg 1, assistant, 2025-10-09 08:54:20 UTC; a commit"
     assert f"[k {entry.named}]" in draw_outline(opened(tmp_path, export(*messages))).printed("k")
+
+
+# ------------------------------------------------------------------------------------- the same turn again and again
+
+SAME = "Please keep the service running while you test."
+
+
+def talk(*words: str) -> list[dict[str, Any]]:
+    """Turns with an answer and five more messages to each."""
+    return [message for word in words for message in (user(word), *loop(5), assistant("Well."))]
+
+
+def said(session: Session) -> dict[int, str]:
+    return {entry.index: entry.reached for entry in draw_outline(session).entries if entry.reached}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        pytest.param(["Go.", SAME, "Well done.", SAME, SAME], {7: "said 3 times: msg 7, 21, 28"}, id="three times"),
+        pytest.param([SAME, "Well done.", SAME], {0: "said 2 times: msg 0, 14"}, id="the first request again"),
+        pytest.param(["Go.", SAME, SAME[:-1] + "!"], {}, id="as long, but another"),
+        pytest.param(["Go.", SAME, SAME.upper()], {}, id="in other letters"),
+        pytest.param(["Go.", SAME, SAME + " Now."], {}, id="longer"),
+        pytest.param(["Go.", *[SAME] * 8], {7: "said 8 times: msg 7, 14, 21, 28 and 4 more"}, id="too many to name"),
+        pytest.param(["Go.", "continue", "continue"], {}, id="nudges are not listed"),
+    ],
+)  # fmt: skip
+def test_a_turn_that_was_typed_several_times_is_listed_once(
+    tmp_path: Path, words: list[str], told: dict[int, str]
+) -> None:
+    session = opened(tmp_path, export(*talk(*words), *[assistant("On.")] * 5))
+    check(session, draw_outline(session))
+    assert said(session) == told
+    listed = [entry.text for entry in draw_outline(session).entries if entry.kind == "typed"]
+    assert len(set(listed)) == len(listed)
+
+
+def test_the_room_goes_to_other_turns(tmp_path: Path) -> None:
+    words = [SAME if number % 2 else f"Now do the thing with the number {number}, please." for number in range(120)]
+    texts = [entry.text for entry in draw_outline(opened(tmp_path, export(*talk(*words)))).entries]
+    assert texts.count(SAME) == 1
+    assert sum(text.startswith("Now do the thing") for text in texts) >= 35
+
+
+def test_only_so_many_turns_are_read_to_find_the_same(tmp_path: Path, monkeypatch: Any) -> None:
+    session = opened(tmp_path, export(*talk("Go.", SAME, "Well done.", SAME)))
+    assert sayings.Sayings(session).places(7) == (7, 21)
+    monkeypatch.setattr(sayings, "_MOST_READ", 1)
+    assert sayings.Sayings(session).places(7) == ()
 
 
 # --------------------------------------------------------------------------------------------------- segments
@@ -435,7 +517,7 @@ def test_it_holds_no_text(tmp_path: Path) -> None:
     session.shelf = shelf = Memory()
     draw_outline(session)
     [kept] = shelf.kept.values()
-    assert set(re.findall(rb"[A-Za-z]+", kept)) <= {b"null", b"success", b"commit", b"list"}
+    assert set(re.findall(rb"[A-Za-z]+", kept)) <= {b"null", b"first", b"again", b"after", b"commit", b"list"}
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from narrator.findings.finding import MOST_EVIDENCE, NOTHING, WORDS, Clause, Evidence, Finding, Kind
-from narrator.findings.neighbours import BACK
+from narrator.findings.finding import MOST_EVIDENCE, NOTHING, WORDS, Evidence, Finding, Kind
 from narrator.findings.seen import CLEARED, call_seen_next, cleared_for
+from narrator.findings.series import SHELLS, failed_before
 from narrator.sanitize import one_line
 from narrator.session import Marker, Message, Session, ToolCall
-from narrator.skims import FAILED
 from narrator.traits import NO_OUTPUT, delegates
 
-_SHELLS = {"bash", "shell", "powershell"}
 _MOST_PROVED = MOST_EVIDENCE - 1
 """Calls whose own field is in the evidence, where their state stands beside it."""
 _NAME, _MOST_NAMED = 60, 4
@@ -152,7 +150,7 @@ def command_failed(message: Message, session: Session) -> Finding | None:
     calls = failed_commands(message)
     if not calls:
         return None
-    total = sum(call.name in _SHELLS for call in calls_of(message))
+    total = sum(call.name in SHELLS for call in calls_of(message))
     codes = ", ".join(str(call.exit) for call in calls[:_MOST_NAMED])
     codes += f" and {len(calls) - _MOST_NAMED} more" if len(calls) > _MOST_NAMED else ""
     if len(calls) == 1:
@@ -165,73 +163,8 @@ def command_failed(message: Message, session: Session) -> Finding | None:
         )
     fields = [*((call, "exit", call.exit) for call in calls[:_MOST_PROVED]), (calls[0], "status", "completed")]
     found = _report(message, session, "command-failed", says, fields)
-    call, earlier = max(
-        ((c, _failed_before(c, message, session)) for c in calls[:_MOST_NAMED]), key=lambda s: len(s[1])
-    )
     whose = "the same command" if len(calls) == 1 else "one of these commands"
-    return found.plus(_series(call, earlier, message, session, whose))
-
-
-def _failed_before(call: ToolCall, message: Message, session: Session) -> list[tuple[int, ToolCall]]:
-    """Earlier failures of the same command up to a success, nearest first, in this message and the `BACK` before it."""
-    command = _command(call).strip()
-    failed: list[tuple[int, ToolCall]] = []
-    for index, earlier in _earlier_calls(call, message, session) if command else ():
-        if _command(earlier).strip() != command or not _ran(earlier):
-            continue
-        if not (earlier.exit or earlier.status == "error"):
-            break
-        failed.append((index, earlier))
-    return failed
-
-
-def _series(
-    call: ToolCall, failed: Sequence[tuple[int, ToolCall]], message: Message, session: Session, whose: str
-) -> Clause:
-    """That a command had failed before, how often, and where first."""
-    if not failed:
-        return NOTHING
-    first = failed[-1][0]
-    where = "in this message" if first == message.index else f"in message {first}"
-    says = f"{whose[0].upper()}{whose[1:]} had failed once before, {where}, and did not succeed in between."
-    if len(failed) > 1:
-        says = (
-            f"In this message and the {BACK} before it {whose} had already failed {len(failed)} times, first {where}, "
-        )
-        says += "with no success in between."
-    commands = ((index, session.native("input", c), _command(c)) for index, c in ((message.index, call), failed[-1]))
-    proofs = [Evidence(index=index, field=f"{field}.command", value=value) for index, field, value in commands]
-    return Clause(says, (*proofs, *(_failure(index, earlier, session) for index, earlier in (failed[-1], *failed[:5]))))
-
-
-def _ran(call: ToolCall) -> bool:
-    """Whether a call ran to an end, good or bad."""
-    return call.status in ("completed", "error") and not call.interrupted and not call.invalid
-
-
-def _earlier_calls(call: ToolCall, message: Message, session: Session) -> Iterator[tuple[int, ToolCall]]:
-    """The calls before one, the nearest first, in messages that have a call with a command of this one's, or a failure.
-
-    The same command with other white space round it is another one to the columns; so every failure is looked at.
-    """
-    own, subjects, outcomes = calls_of(message), session.calls.subjects, session.calls.outcomes
-    yield from ((message.index, earlier) for earlier in reversed(own[: own.index(call)]))
-    commands = {subjects[number] for number in session.calls.of(message.index)} - {0}
-    for index in range(message.index - 1, max(-1, message.index - 1 - BACK), -1):
-        numbers = session.calls.of(index)
-        if any(subjects[number] in commands or outcomes[number] == FAILED for number in numbers):
-            yield from ((index, earlier) for earlier in reversed(calls_of(session.message(index))))
-
-
-def _command(call: ToolCall) -> str:
-    command = call.input.get("command") if call.name in _SHELLS and isinstance(call.input, dict) else None
-    return command if isinstance(command, str) else ""
-
-
-def _failure(index: int, call: ToolCall, session: Session) -> Evidence:
-    if call.status == "error":
-        return Evidence(index=index, field=session.native("error", call), value=call.error)
-    return Evidence(index=index, field=session.native("exit", call), value=call.exit)
+    return found.plus(failed_before(calls[:_MOST_NAMED], message, session, whose))
 
 
 def empty_output(message: Message, session: Session) -> Finding | None:

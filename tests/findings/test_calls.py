@@ -116,6 +116,9 @@ def test_tool_unfinished(tmp_path: Path, document: Any, expected: set[str]) -> N
     ("exit 0", called(ran(0)), set()),
     ("exit null", called(ran(None)), set()),
     ("exit is a word", called(ran("1")), set()),
+    ("exit is true", called(ran(True)), set()),
+    ("exit is false", called(ran(False)), set()),
+    ("exit is 1.0, which is the number 1", called(ran(1.0)), {"command-failed"}),
     ("no exit recorded", called(tool(metadata={})), set()),
     ("output that speaks of one", called(ran(0, "exit code 1")), set()),
     (
@@ -331,20 +334,33 @@ def failing(command: str = "make", code: int | None = 2, **state: Any) -> dict[s
     return tool(metadata={"exit": code}, input={"command": command}, **state)
 
 
-ONCE = " The same command had failed once before, in message {}, and did not succeed in between."
-SEVERAL = (
-    " In this message and the 50 before it the same command had already failed {} times, first in message {}, "
-    "with no success in between."
-)
+NEVER = "; no success of it before that is recorded in this session."
+ONCE = f" The same command had failed once before, in message {{}}{NEVER}"
+SEVERAL = f" The same command had failed {{}} times before, first in message {{}} and last in message {{}}{NEVER}"
+SINCE = " Since its last recorded success, in message {}, the same command had failed "
 GONE: dict[str, Any] = {"status": "error", "input": {"command": "make"}, "error": "no such shell"}
 SERIES = [
     pytest.param([failing()], "", id="the first failure"),
     pytest.param([failing(), failing()], ONCE.format(1), id="once before"),
-    pytest.param([failing(), failing(), failing()], SEVERAL.format(2, 1), id="twice before"),
+    pytest.param([failing(), failing(), failing()], SEVERAL.format(2, 1, 2), id="twice before"),
     pytest.param([failing(), failing("make -j2"), failing()], ONCE.format(1), id="another command between"),
     pytest.param([failing(), failing(code=0), failing()], "", id="a success between"),
-    pytest.param([failing(), failing(code=0), failing(), failing()], ONCE.format(3), id="failures since a success"),
-    pytest.param([failing(), tool(**GONE), failing()], SEVERAL.format(2, 1), id="one of them failed as a call"),
+    pytest.param(
+        [failing(), failing(code=0), failing(), failing()],
+        SINCE.format(2) + "once before, in message 3.",
+        id="a failure since a success",
+    ),
+    pytest.param(
+        [failing(), failing(code=0), failing(), failing(), failing()],
+        SINCE.format(2) + "2 times before, first in message 3 and last in message 4.",
+        id="failures since a success",
+    ),
+    pytest.param(
+        [failing(), tool(metadata={}, input={"command": "make"}), failing(), failing()],
+        SINCE.format(2) + "once before, in message 3.",
+        id="a success without a code",
+    ),
+    pytest.param([failing(), tool(**GONE), failing()], SEVERAL.format(2, 1, 2), id="one of them failed as a call"),
     pytest.param([tool(**GONE), failing()], ONCE.format(1), id="the call itself had failed"),
     pytest.param([tool(**ABORTED_CALL), failing()], "", id="one that was being written"),
     pytest.param([failing(output=STOPPED, code=None), failing()], "", id="one that was stopped"),
@@ -352,15 +368,32 @@ SERIES = [
         [failing(), failing(output=STOPPED, code=None), failing()], ONCE.format(1), id="a stopped one between"
     ),
     pytest.param([failing(), failing(status="running"), failing()], ONCE.format(1), id="a running one between"),
-    pytest.param([failing(), failing(code=None), failing()], "", id="one without an exit: it may have succeeded"),
-    pytest.param([failing("make "), failing(" make")], ONCE.format(1), id="white space round it"),
+    pytest.param(
+        [failing(), failing(code=None), failing()], ONCE.format(1), id="one without an exit: no success is recorded"
+    ),
+    pytest.param([failing("make "), failing(" make\n")], ONCE.format(1), id="white space round it"),
+    pytest.param([failing(" é"), failing("é\t")], ONCE.format(1), id="letters that are stored with an escape"),
+    pytest.param([failing("make \\"), failing("make")], "", id="a backslash behind it"),
+    pytest.param([{**failing(), "reason": 7}, failing()], ONCE.format(1), id="a call of an unknown shape"),
+    pytest.param(
+        [failing(), tool(metadata={"exit": True}, input={"command": "make"}), failing()],
+        ONCE.format(1),
+        id="an exit that is no number is no success",
+    ),
+    pytest.param(
+        [failing(), {**tool(input={"command": "make"}), "reason": 7}, failing(), failing()],
+        SINCE.format(2) + "once before, in message 3.",
+        id="a success of an unknown shape",
+    ),
+    pytest.param(
+        [tool("read", status="error", error="no", input={"filePath": "make"}), failing()], "", id="a file of that name"
+    ),
     pytest.param([failing("make"), failing("Make")], "", id="other letters"),
     pytest.param([failing(""), failing("")], "", id="no command"),
     pytest.param([tool(metadata={"exit": 1}, input="make")] * 2, "", id="arguments that are a string"),
     pytest.param([tool(metadata={"exit": 1}, input={"command": 7})] * 2, "", id="a command that is a number"),
     pytest.param([{**failing(), "tool": "task"}, failing()], "", id="another tool"),
-    pytest.param([failing(), *[failing("ls", 0)] * 49, failing()], ONCE.format(1), id="fifty messages before"),
-    pytest.param([failing(), *[failing("ls", 0)] * 50, failing()], "", id="too far away"),
+    pytest.param([failing(), *[failing("ls", 0)] * 300, failing()], ONCE.format(1), id="however far away"),
 ]
 
 
@@ -376,19 +409,15 @@ def test_earlier_failures_of_the_same_command(tmp_path: Path, calls: list[Any], 
 
 def test_earlier_failures_in_the_same_message(tmp_path: Path) -> None:
     once = last_found(tmp_path, export(*called(failing(), failing(code=3))))["command-failed"]
-    assert once.says.endswith(
-        " One of these commands had failed once before, in this message, and did not succeed in between."
-    )
+    assert once.says.endswith(f" One of these commands had failed once before, in this message{NEVER}")
     more = last_found(tmp_path, export(*called(failing(), failing(code=3), failing("ls"), failing())))["command-failed"]
-    assert more.says.endswith(
-        " one of these commands had already failed 2 times, first in this message, with no success in between."
-    )
+    assert more.says.endswith(f" One of these commands had failed 2 times before, all of them in this message{NEVER}")
     assert [item.value for item in more.evidence if item.field.endswith("exit")] == [2, 3, 2, 2]
 
 
 def test_a_long_series_names_the_first_and_the_last_few(tmp_path: Path) -> None:
     messages = [assistant(failing(code=code), finish="tool-calls") for code in range(1, 31)]
     finding = last_found(tmp_path, export(ASK, *messages))["command-failed"]
-    assert finding.says.endswith(SEVERAL.format(29, 1))
+    assert finding.says.endswith(SEVERAL.format(29, 1, 29))
     shown = [(item.index, item.value) for item in finding.evidence if item.field.endswith("exit")]
     assert shown == [(30, 30), (1, 1), (29, 29), (28, 28), (27, 27), (26, 26), (25, 25)]

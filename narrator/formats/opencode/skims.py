@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from narrator.formats.opencode.messages import ABORTED, SHELLS, joined, read_message
-from narrator.formats.opencode.shapes import Info, Line, Loose, Part, State, Todo
+from narrator.formats.opencode.shapes import Info, Input, Line, Loose, Part, State, Todo
 from narrator.session import Marker, Message, Text, ToolCall
 from narrator.skims import COMMIT, FAILED, KINDS, LIST, LIST_DONE, OK, OPEN, ROLES, Columns, Role, Skim, TurnKind
 
@@ -27,6 +27,7 @@ _TODOS: msgspec.json.Decoder[list[Todo]] = msgspec.json.Decoder(list[Todo])
 _LISTS = "todowrite"
 _COMMITS = b"git commit"
 _NO_STATE = State()
+_NOTHING = (b"", b"null", b'""')
 _ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
 _ASSISTANT = _ROLE_CODES["assistant"]
@@ -112,7 +113,10 @@ def _extend_calls(lines: Sequence[Line], columns: Columns) -> None:
         calls += of_line
     states = [call.state or _NO_STATE for call in calls]
     tools = list(map(_TOOL, calls))
-    stored = [bytes(given.command) or bytes(given.filePath) if (given := state.input) else b"" for state in states]
+    stored = [
+        ((tool in SHELLS and bytes(given.command)) or _named(tool, given)) if (given := state.input) else b""
+        for tool, state in zip(tools, states, strict=True)
+    ]
     columns.subjects.extend(map(columns.subject_of.__getitem__, stored))
     columns.outcomes += bytes(
         [
@@ -126,6 +130,14 @@ def _extend_calls(lines: Sequence[Line], columns: Columns) -> None:
         for place, tool in enumerate(tools):
             if tool == _LISTS:
                 columns.steps[place - len(tools)] = _list(states[place])
+
+
+def _named(tool: str | None, given: Input) -> bytes:
+    """What a call that runs no shell command is about, so that it is never taken for one; b"" for nothing."""
+    command, path = bytes(given.command), bytes(given.filePath)
+    if command not in _NOTHING:
+        return f"{tool} ".encode("utf-8", "replace") + command
+    return b"file " + path if path not in _NOTHING else b""
 
 
 def _outcome(tool: str | None, state: State) -> int:
@@ -185,7 +197,7 @@ def _skim_whole(message: Message) -> Skim:
 
 
 def _calls_whole(message: Message, raw: Raw, columns: Columns) -> list[tuple[int, int, int]]:
-    """Its calls; one of a shape that no released version writes has no subject."""
+    """Its calls; one of a shape that no released version writes has no subject but a shell command."""
     try:
         parts = _LOOSE.decode(raw).parts
     except (msgspec.DecodeError, RecursionError):
@@ -197,12 +209,20 @@ def _call_whole(call: ToolCall, parts: Sequence[Raw], columns: Columns) -> tuple
     try:
         part = _PART.decode(parts[int(call.at[len("parts[") : -1])])
     except (msgspec.DecodeError, RecursionError, IndexError):
-        done = call.status == "completed" and not call.exit and not call.invalid
-        return 0, OK if done else FAILED if call.status == "error" or call.exit else OPEN, 0
+        subject, ended = _command_whole(call, columns), call.exit == 0 or call.name not in SHELLS
+        if call.status == "error" or call.exit or call.invalid:
+            return subject, OPEN if call.interrupted else FAILED, 0
+        return subject, OK if call.status == "completed" and ended else OPEN, 0
     alone = Columns()
     alone.subject_of = columns.subject_of
     _extend_calls([Line(info=Info(), parts=[part])], alone)
     return alone.subjects[0], alone.outcomes[0], alone.steps[0]
+
+
+def _command_whole(call: ToolCall, columns: Columns) -> int:
+    """The number of its shell command; 0 where it runs none."""
+    given = call.input.get("command") if call.name in SHELLS and isinstance(call.input, dict) else None
+    return columns.subject_of[msgspec.json.encode(given)] if isinstance(given, str) else 0
 
 
 def _kind(role: Role, summary: bool, types: Sequence[str], parts: Sequence[Part | Text]) -> TurnKind:
