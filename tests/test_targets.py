@@ -46,6 +46,11 @@ def aborted(**info: Any) -> Stored:
     return assistant(error=ABORTED, finish=None, **info)
 
 
+def meanwhile(place: int, words: str = "crashed") -> Stored:
+    """The user's turn at `place`, sent while the message before it was running."""
+    return user(words, time={"created": BEGIN + (place - 1) * 60_000 + 5_000})
+
+
 def surveyed(folder: Path, messages: Sequence[Stored]) -> Survey:
     return survey(take_columns(open_session(write(folder, export(*messages)))))
 
@@ -111,10 +116,23 @@ SETBACKS: list[tuple[str, list[Stored], dict[int, str]]] = [
     ),
     ("an abort after its turn had ended", [user("a"), assistant("done"), aborted(), user("b")], {}),
     ("an answer without anything", [user("a"), assistant(), user("b")], {1: "turn-failed"}),
-    ("a user's turn while work was running", [user("a"), call(), user("crashed"), call()], {2: "broken-in"}),
+    ("a user's turn while an answer was running", [user("a"), call(), meanwhile(2), call()], {2: "broken-in"}),
+    ("two of them", [user("a"), call(), meanwhile(2), meanwhile(2, "b"), call()], {2: "broken-in", 3: "broken-in"}),
+    ("while an answer without calls was running", [user("a"), assistant("b"), meanwhile(2)], {2: "broken-in"}),
+    ("one that was stopped then", [user("a"), aborted(), meanwhile(2)], {1: "turn-failed", 2: "broken-in"}),
+    ("before it had begun", [user("a"), call(), user("b", time={"created": BEGIN + 1})], {}),
+    ("after an answer with a call that had ended", [user("a"), assistant(WORKS, "done"), user("Thanks."), call()], {}),
+    ("after calls, and the turn went on", [user("a"), call(), user("b"), call(parentID="msg_0000")], {2: "broken-in"}),
+    ("after calls, and another turn began", [user("a"), call(), user("b"), call()], {}),
+    ("after calls, with no times", [user("a"), call(time={}), user("b", time={}), call(time={})], {}),
+    (
+        "after a normal end, and a late answer to the same",
+        [user("a"), assistant(WORKS), user("b"), call(parentID="msg_0000")],
+        {},
+    ),
     ("a user's turn after an ended one", [user("a"), assistant("done"), user("b"), call()], {}),
-    ("a turn in which nothing was typed", [user("a"), call(), user(), call()], {}),
-    ("go-on words while work was running", [user("a"), call(), user("go on"), call()], {}),
+    ("a turn in which nothing was typed", [user("a"), call(), meanwhile(2, ""), call()], {}),
+    ("go-on words while work was running", [user("a"), call(), meanwhile(2, "go on"), call()], {}),
     ("a user's turn after an abort", [user("a"), call(), aborted(), user("b")], {2: "turn-failed"}),
     ("a compaction is no user's turn", [user("a"), call(), user({"type": "compaction", "auto": True}), call()], {}),
 ]
@@ -165,7 +183,7 @@ DETOURS: list[tuple[str, list[Stored], list[tuple[int, int, int]]]] = [
     ("to the end of the matter", [user("a"), call(), call(FAILS), assistant("b"), user("c"), call()], [(2, 4, 1)]),
     ("to the success of the command", [user("a"), call(FAILS), call(command_of("pwd")), call(), call(), assistant("b"), user("c")], [(1, 4, 1)]),
     ("go-on words end no matter", [user("a"), call(FAILS), assistant("b"), user("go on"), assistant("c"), user("d")], [(1, 5, 1)]),
-    ("from what was asked, if the user broke in", [user("a"), call(), call(), user("crashed"), call(), user("no")], [(0, 6, 2)]),
+    ("from what was asked, if the user broke in", [user("a"), call(), call(), meanwhile(3), call(), meanwhile(5)], [(0, 6, 2)]),
     ("one a matter", [user("a"), call(FAILS), assistant("b"), user("c"), call(FAILS), assistant("d")], [(1, 3, 1), (4, 6, 1)]),
 ]  # fmt: skip  # a table
 
@@ -205,12 +223,15 @@ LISTS = tool("todowrite", input={"todos": [{"content": "a", "status": "pending"}
 
 TURNINGS: list[tuple[str, list[Stored], dict[str, list[int]]]] = [
     ("the user's turns", [user("a"), assistant("b"), user("c")], {"user-turn": [0, 2]}),
-    ("the user breaks in", [user("a"), call(), user("crashed"), call()], {"user-turn": [0], "broke-in": [2]}),
+    ("the user breaks in", [user("a"), call(), meanwhile(2), call()], {"user-turn": [0], "broke-in": [2]}),
+    ("after one who broke in", [user("a"), call(), meanwhile(2), user("b")], {"user-turn": [0, 3], "broke-in": [2]}),
+    ("go-on words before the setback's end", [user("a"), call(FAILS), meanwhile(2, "go on")], {"user-turn": [0]}),
     ("after a setback", [user("a"), assistant(), user("b")], {"user-turn": [0], "after-setback": [2]}),
     ("go-on words after one", [user("a"), aborted(), user("continue")], {"user-turn": [0], "after-setback": [2]}),
     ("go-on words", [user("a"), assistant("b"), user("continue")], {"user-turn": [0]}),
     ("a correction", [user("a"), assistant("b"), user("No, use uv")], {"user-turn": [0], "corrected": [2]}),
-    ("another", [user("a"), assistant("b"), user("use uv instead")], {"user-turn": [0], "corrected": [2]}),
+    ("another", [user("a"), assistant("b"), user("that is Broken")], {"user-turn": [0], "corrected": [2]}),
+    ("a wish", [user("a"), assistant("b"), user("use uv instead of pip if you like")], {"user-turn": [0, 2]}),
     ("a third", [user("a"), assistant("b"), user("OK, please revert that")], {"user-turn": [0], "corrected": [2]}),
     ("what may have to be undone", [user("a"), assistant("b"), user("try it, revert if slow")], {"user-turn": [0, 2]}),
     ("a word that only begins like one", [user("a"), assistant("b"), user("nothing yet?")], {"user-turn": [0, 2]}),
@@ -227,6 +248,19 @@ TURNINGS: list[tuple[str, list[Stored], dict[str, list[int]]]] = [
         {"user-turn": [0, 7], "set-off": [1], "first-success": [5]},
     ),
     (
+        "a list, a reading and a command that stops are no success",
+        [user("a"), *(call(command_of(name, 1)) for name in "xyz"), call(LISTS), call(tool("read", input={"filePath": "b"})),
+         call(tool("grep", input={"pattern": "b"})), call(tool("edit", input={"filePath": "b"})), call()],
+        {"user-turn": [0], "set-off": [1], "first-success": [7], "plan": [4]},
+    ),
+    (
+        "a file that is only read again",
+        [user("a"), *(call(tool("edit", status="error", error="gone", input={"filePath": "b"})) for _ in "xy"),
+         call(tool("read", input={"filePath": "b"}))],
+        {"user-turn": [0], "set-off": [1]},
+    ),
+    ("a list that was refused", [user("a"), call(tool("todowrite", status="error", error="gone"))], {"user-turn": [0]}),
+    (
         "many setbacks and no success",
         [user("a"), call(FAILS), call(command_of("b", 1)), call(command_of("c", 1)), assistant("d")],
         {"user-turn": [0], "set-off": [1]},
@@ -235,6 +269,7 @@ TURNINGS: list[tuple[str, list[Stored], dict[str, list[int]]]] = [
     ("the same command", [user("a"), call(FAILS), call(FAILS), call()], {"user-turn": [0], "set-off": [1], "retried": [3]}),
     ("a compaction", [user("a"), call(), COMPACTION, SUMMARY, call()], {"user-turn": [0], "cut": [2]}),
     ("a compaction between turns", [user("a"), assistant("b"), COMPACTION, SUMMARY], {"user-turn": [0]}),
+    ("one after a normal end", [user("a"), assistant(WORKS, "b"), COMPACTION, SUMMARY], {"user-turn": [0]}),
 ]  # fmt: skip  # a table
 
 
@@ -246,7 +281,7 @@ def test_what_is_a_turning_point(tmp_path: Path, messages: list[Stored], expecte
 
 
 def test_the_strongest_turning_point_is_felt_and_the_nearer_the_more(tmp_path: Path) -> None:
-    messages = [user("a"), *([call()] * 12), user("crashed"), *([call()] * 12)]
+    messages = [user("a"), *([call()] * 12), meanwhile(13), *([call()] * 12)]
     found = surveyed(tmp_path, json.loads(json.dumps(messages))).turnings
     near = [near_turnings(found, index, 26) for index in range(26)]
     assert [(point.place, point.turning) for point in near[13]] == [(13, "broke-in")]
@@ -258,7 +293,7 @@ def test_the_strongest_turning_point_is_felt_and_the_nearer_the_more(tmp_path: P
 
 
 def test_of_three_turning_points_two_are_felt(tmp_path: Path) -> None:
-    messages = [user("a"), *([call()] * 12), call(LISTS), user("crashed"), assistant("b"), user("c"), call()]
+    messages = [user("a"), *([call()] * 12), call(LISTS), meanwhile(14), assistant("b"), user("c"), call()]
     found = surveyed(tmp_path, json.loads(json.dumps(messages))).turnings
     assert [(point.turning, point.place) for point in near_turnings(found, 14, 18)] == [
         ("broke-in", 14),
@@ -429,6 +464,26 @@ def test_a_small_session_has_its_list_too(tmp_path: Path, messages: list[Stored]
     assert found == find_targets(open_session(write(tmp_path, export(*messages))))
 
 
+NO_MESSAGES: list[Any] = [None, [], "str", {"info": None}, {"info": {"role": "alien", "id": 7}, "parts": []}]
+
+
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=json.dumps(entry)) for entry in NO_MESSAGES])
+def test_an_entry_that_is_no_message_is_neither_listed_nor_counted(entry: Any, tmp_path: Path) -> None:
+    stored = export(user("a"), call(), call(FAILS), assistant("b"))
+    stored["messages"] += [entry, entry]
+    session = open_session(write(tmp_path, stored))
+    found = survey(take_columns(session))
+    assert sorted(target.index for target in find_targets(session)) == [0, 1, 2, 3]
+    assert find_targets(session, kinds=["unfinished"]) == ()
+    assert dict(found.trouble.setbacks) == {2: "call-failed"}
+    assert list(found.trouble.detours) == [(2, 4, 1)]
+
+
+def test_an_answer_that_only_has_no_end_is_a_message(tmp_path: Path) -> None:
+    session = open_session(write(tmp_path, export(user("a"), assistant(finish=None, time={"created": BEGIN}))))
+    assert find_targets(session, kinds=["unfinished"])[0].index == 1
+
+
 # ---- the reason --------------------------------------------------------------------------------------------------
 
 
@@ -437,24 +492,26 @@ def reason(folder: Path, messages: Sequence[Stored], index: int) -> str:
     return next(target.says for target in find_targets(session, len(messages)) if target.index == index)
 
 
+LIMIT_HIT = "exceeding timeout 9 ms"
 CALM = [call(command_of("a")), call(command_of("b")), call(command_of("c"))]
 REASONS: list[tuple[str, list[Stored], int, str]] = [
     ("aborted", [user("a"), *CALM * 4, aborted(time={"created": BEGIN, "completed": BEGIN + 2000}), user("b")], 13,
-     r"The turn was interrupted 2\.0 s after it began; .*the user spoke after a setback 1 message later \(message 14\)"),
+     r"The turn was interrupted, 2\.0 s after this answer began; .*the user's turn came next \(message 14\)"),
     ("aborted, no end", [user("a"), aborted(time={"created": BEGIN}), user("b")], 1, r"The turn was interrupted; "),
     ("failed command", [user("a"), *CALM, call(command_of("x", 3)), assistant("b"), user("c")], 4,
-     r"A command failed with exit code 3; in a detour from message 4 to 5, 18\.0 s of work, with 1 setback; "),
+     r"A command failed with exit code 3; in a detour from message 4 to 5, 18\.0 s of work, with 1 failure \(message 4\); "),
     ("nudge", [user("a"), *CALM, call(FAILS), assistant("b"), user("go on"), call()], 6,
-     r"The user says no more than “go on”; 1 setback in the 30 messages before \(the last is message 4\); in a detour "),
+     r"The user says no more than “go on”; 1 failure \(message 4\) in the 30 messages before; in a detour "),
     ("the only one", [user("a"), *CALM, assistant(), user("b"), assistant("c")], 4,
-     r"The model's answer is empty, .*\(message 5\); the only one of its kind in 7 messages\."),
-    ("one of many", [user("a"), *CALM, call(FAILS), call(FAILS), user("b")], 4, r"; one of 2 of its kind\."),
+     r"The model's answer is empty, .*\(message 5\); the only message of 7 with empty-completion\."),
+    ("one of many", [user("a"), *CALM, call(FAILS), call(FAILS), user("b")], 4, r"; one of 2 with command-failed\."),
     ("compaction that cut", [user("a"), *CALM, COMPACTION, SUMMARY, call()], 4,
-     r"A compaction was asked for while a turn was running; "),
+     r"A compaction was asked for right after tool calls; "),
     ("compaction between turns", [user("a"), assistant("b"), COMPACTION, SUMMARY, user("c")], 2,
-     r"A compaction was asked for"),
+     r"A compaction was asked for[;.]"),
     ("subagent", [user("a"), *CALM * 4, call(tool("task", input={"prompt": "b"}, metadata={"sessionId": "ses_1"})),
-     user("c")], 13, r"Work was delegated to a subagent; .*the user spoke before the turn was over 1 message later"),
+     meanwhile(14, "c")], 13,
+     r"Work was delegated to a subagent; .*the user spoke before the turn was over 1 message later"),
     ("subagent that failed", [user("a"), *CALM,
      call(tool("task", status="error", error="gone", input={"prompt": "b"}, metadata={"sessionId": "ses_1"})),
      call(tool("edit", status="error", error="gone"))], 4, r"Work was delegated to a subagent, and the call failed; "),
@@ -462,22 +519,48 @@ REASONS: list[tuple[str, list[Stored], int, str]] = [
      r"A tool call failed \(edit\); "),
     ("the endpoint", [user("a"), *CALM, assistant(error={"name": "APIError", "data": {"message": "busy"}}), user("b")],
      4, r"The model call ended in an error of the endpoint \(APIError\); "),
-    ("the user breaks in", [user("a"), *CALM, user("crashed\nagain"), call()], 4,
-     r"The user spoke before the turn was over: “crashed again”; .*; the only one of its kind in 6 messages"),
+    ("the user breaks in", [user("a"), *CALM, meanwhile(4, "crashed\nagain"), call()], 4,
+     r"The user spoke before the turn was over: “crashed again”; the user's turn came 4 messages earlier \(message 0\)\.$"),
     ("the user's turn", [user("a"), assistant("b"), user("x" * 100), assistant("c")], 2, r"The user's turn: “x{59}…”"),
     ("a turn without words", [user("a"), assistant("b"), user(), assistant("c")], 2, r"The user's turn: nothing typed"),
-    ("a plan", [user("a"), *CALM, call(text("Then  so:"), LISTS)], 4, r"A plan: “Then so:”"),
-    ("an answer", [user("a"), *CALM], 1, r"An answer with 1 tool call; the user spoke 1 message earlier \(message 0\)"),
+    ("a plan", [user("a"), *CALM, call(text("Then  so:"), LISTS)], 4, r"An answer that writes a todo list: “Then so:”"),
+    ("an answer", [user("a"), *CALM], 1, r"An answer with 1 tool call; the user's turn came 1 message earlier \(message 0\)"),
     ("first success", [user("a"), *CALM, call(FAILS), call(FAILS), call()], 6,
-     r"The first call that worked after repeated setbacks; "),
+     r"A call worked whose command or file had failed before \(messages 4 and 5\); "),
     ("a command of its own", [user("a"), call(FAILS), assistant("b"), user("c"), call(FAILS), assistant("d"),
-     user("e"), call(), *CALM], 7, r"in a detour from message 1 to 7, 45\.0 s of work, with 2 setbacks"),
+     user("e"), call(), *CALM], 7, r"A call worked whose command or file had failed before \(messages 1 and 4\); "),
     ("first of many", [user("a"), *CALM, *(call(command_of(name, 1)) for name in "xyz"), *CALM], 4,
-     r"; the first of its detour"),
+     r"; the first of 3 failures \(messages 4, 5 and 6\)"),
+    ("first of one command's", [user("a"), *CALM, call(FAILS), call(FAILS), call()], 4,
+     r"; the first of 2 messages in which one command or file failed \(messages 4 and 5\)"),
+    ("of several sorts", [user("a"), *CALM, call(FAILS), aborted(), user("continue"), call(command_of("y"))], 7,
+     r"in a detour from message 4 to 7, 27\.0 s of work, with 1 failure and 1 interruption \(messages 4 and 5\)\.$"),
+    ("more than are named", [user("a"), *(call(command_of(name, 1)) for name in "wxyz"), call()], 5,
+     r"^The first command or edit that worked after the last of 4 failures \(messages 1 to 4\)[.;]"),
+    ("near the first success", [user("a"), *CALM * 8, *(call(command_of(name, 1)) for name in "xyz"), call(), user("b")], 29,
+     r"a command or edit worked after the last of 3 failures \(messages 25, 26 and 27\), 1 message earlier \(message 28\)"),
+    ("near the first setback", [user("a"), *CALM * 4, *(call(command_of(name, 1)) for name in "xyz")], 12,
+     r"the first of 3 failures \(messages 13, 14 and 15\) came 1 message later \(message 13\)"),
+    ("near a correction", [user("a"), *CALM * 4, assistant("b"), user("OK, please Revert that"), call()], 15,
+     r"the user wrote “Revert” 1 message earlier \(message 14\)"),
+    ("near a turn after a setback", [user("a"), *CALM * 4, call(FAILS), user("b"), call()], 15,
+     r"the user's turn came after the setback of message 13, 1 message earlier \(message 14\)"),
+    ("an open end", [user("a"), *CALM, call(tool(status="running")), call()], 5,
+     r"1 open end \(message 4\) in the 30 messages before"),
+    ("a time limit", [user("a"), call(tool(output=f"<bash_metadata>{LIMIT_HIT}</bash_metadata>", metadata={})), call()], 1,
+     r"^A call \(bash\) ran into its time limit \(“exceeding timeout 9 ms”\)[.;]"),
+    ("a call that was stopped", [user("a"), call(tool("read", status="error", error="Tool execution aborted")), call()],
+     1, r"^A call \(read\) was interrupted \(“Tool execution aborted”\)[.;]"),
+    ("subagent beside another failure", [user("a"), call(
+        tool("task", input={"prompt": "b"}, metadata={"sessionId": "ses_1"}), FAILS)], 1, r"^(?!.*and the call failed)"),
+    ("two of a command in a long detour", [user("a"), call(FAILS), call(FAILS), user("b"), call(FAILS), user("c"), call()],
+     4, r"its command or file failed in messages 1, 2 and 4 and worked in message 6, 36\.0 s of work"),
+    ("an answer without a finding", [user("a"), call(meta := command_of("b")), meanwhile(2), call(meta)], 2,
+     r"^(?!.*(?:of its kind|one of|only))"),
     ("the harness", [user("a"), call(), user(text("Go on", synthetic=True)), call()], 2,
      r"A message put in by the harness"),
     ("no work measured", [user("a", time={}), call(command_of("x", 1), time={}), assistant("b", time={})], 1,
-     r"in a detour from message 1 to 2, with 1 setback"),
+     r"in a detour from message 1 to 2, with 1 failure \(message 1\)"),
 ]  # fmt: skip  # a table
 
 
@@ -486,6 +569,29 @@ REASONS: list[tuple[str, list[Stored], int, str]] = [
 )
 def test_the_reason_says_what_was_counted(tmp_path: Path, messages: list[Stored], index: int, pattern: str) -> None:
     assert re.search(pattern, reason(tmp_path, messages, index)), reason(tmp_path, messages, index)
+
+
+HEADS: dict[str, str] = {
+    "output-truncated": "The harness cut the output of a call",
+    "empty-output": "A call returned nothing",
+    "repeated-call": "A call repeats one of the five before it",
+    "command-failed": "A command failed with exit code 2",
+    "tool-error": "A tool call failed (edit)",
+    "reverted": "This message was undone later",
+}
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_what_was_asked_for_is_said_first(kind: Any, tmp_path: Path) -> None:
+    odd = call(
+        tool(output="", metadata={"exit": 2, "truncated": True}),
+        tool("edit", status="error", error="gone", input={"filePath": "b"}),
+        tool(output="", metadata={"exit": 2, "truncated": True}),
+    )
+    given = export(user("a"), call(), odd, assistant("b"), revert={"messageID": "msg_0002"})
+    says = find_targets(open_session(write(tmp_path, given)), kinds=[kind])[0].says
+    assert says.startswith((f"{HEADS[kind]};", f"{HEADS[kind]}.")), says
+    assert not re.search(r" with (?!" + kind + r")[a-z]+-[a-z]+\b", says), says
 
 
 def test_a_reason_is_one_line_and_not_too_long() -> None:
@@ -511,7 +617,8 @@ def test_a_line_a_message_for_a_pipe() -> None:
     lines = run("targets", str(EXAMPLE)).out.splitlines()
     assert len(lines) == LIMIT
     assert re.match(
-        r" 1  144  2026-02-16 14:48:25  \[aborted\]  The turn was interrupted 2\.0 s after it began; ", lines[0]
+        r" 1  144  2026-02-16 14:48:25  \[aborted\]  The turn was interrupted, 2\.0 s after this answer began; ",
+        lines[0],
     )
     assert lines[9].startswith("10  ")
     assert any(re.match(r" \d  143  [-\d]{10} [:\d]{8}  The user spoke", line) for line in lines)
@@ -535,7 +642,19 @@ def test_a_terminal_gets_lines_of_its_width(width: int, monkeypatch: pytest.Monk
 def test_only_messages_of_the_kinds_asked_for() -> None:
     rows = json.loads(run("targets", str(EXAMPLE), "--json", "--kind", "aborted, gap").out)
     assert {row["index"] for row in rows} == {38, 144}
-    assert json.loads(run("targets", str(EXAMPLE), "--json", "--kind", "cut-off").out) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param("reverted", "--kind reverted: no message has this finding", id="one"),
+        pytest.param("cut-off,reverted", "--kind cut-off,reverted: no message has one of these findings", id="two"),
+    ],
+)
+def test_no_message_of_a_kind_is_said_and_no_error(given: str, said: str) -> None:
+    ran, listed = (run("targets", str(EXAMPLE), *more, "--kind", given) for more in (["--json"], []))
+    assert (ran.code, json.loads(ran.out), ran.lines) == (0, [], [f"narrate: {said}"])
+    assert (listed.code, listed.out, listed.lines) == (0, "", [f"narrate: {said}"])
 
 
 @pytest.mark.parametrize(
@@ -543,8 +662,9 @@ def test_only_messages_of_the_kinds_asked_for() -> None:
     [
         pytest.param(["--kind", "aborted,abort"], r"--kind aborted,abort: .*'abort'; there are empty-completion, .*model-switch$", id="no such kind"),
         pytest.param(["--kind", ""], r"no kind of finding is called ''", id="no kind at all"),
-        pytest.param(["--limit", "0"], "--limit", id="none"),
-        pytest.param(["--limit", "many"], "--limit", id="no number"),
+        pytest.param(["--limit", "0"], "--limit 0: a whole number of at least 1$", id="none"),
+        pytest.param(["--limit", "many"], "--limit many: a whole number of at least 1$", id="no number"),
+        pytest.param(["--limit", "9" * 5000], "9: a whole number of at least 1$|--limit 9{900}", id="a huge one"),
     ],
 )  # fmt: skip  # a table
 def test_what_cannot_be_asked_for_is_one_line(words: list[str], expected: str) -> None:
@@ -552,6 +672,12 @@ def test_what_cannot_be_asked_for_is_one_line(words: list[str], expected: str) -
     assert (ran.code, ran.out) == (2, "")
     assert len(ran.lines) == 1
     assert re.search(expected, ran.lines[0])
+
+
+def test_an_empty_name_is_named() -> None:
+    ran = run("targets", "")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.lines == ["narrate: SESSION '': an empty name; give a recording: a file, a .gz, or - for stdin"]
 
 
 def test_secrets_are_masked_unless_asked_otherwise(tmp_path: Path) -> None:

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 _INDENT = 4
 """Columns before the sentence on a terminal, where it stands below its message."""
+_DIGITS = 19
+"""Of numbers that no session has as many messages as."""
 
 
 def targets(
     session: Annotated[str, typer.Argument(metavar="SESSION", help="Recording: a file, a .gz, or - for stdin.")],
-    limit: Annotated[int, typer.Option(min=1, help="List at most N messages.", metavar="N")] = 10,
+    limit: Annotated[str, typer.Option(help="List at most N messages.", metavar="N")] = "10",
     kind: Annotated[
         str | None, typer.Option(metavar="KIND[,KIND]", help="Only messages with a finding of these kinds.")
     ] = None,
@@ -32,18 +34,33 @@ def targets(
     Example: narrate targets examples/glm5-144.json --limit 5
     """
     from narrator.cli.essay import open_with_notices
-    from narrator.cli.output import warn
+    from narrator.cli.output import complain, warn
+    from narrator.errors import UsageError
     from narrator.targets import find_targets
 
-    kinds = None if kind is None else _kinds(kind)
+    if not session:
+        raise UsageError("SESSION '': an empty name; give a recording: a file, a .gz, or - for stdin")
+    kinds, most = None if kind is None else _kinds(kind), _number(limit)
     opened = open_with_notices(session, redact=not no_redact)
-    found = find_targets(opened, limit, kinds)
+    found = find_targets(opened, most, kinds)
     warn(opened.notices)
     if as_json:
         rows = [target.model_dump(mode="json") for target in found]
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
         _print(opened, found)
+    if kinds and not found:
+        complain(f"--kind {kind}: no message has {'this finding' if len(kinds) == 1 else 'one of these findings'}")
+
+
+def _number(given: str) -> int:
+    """How many messages `--limit` asks for."""
+    from narrator.errors import UsageError
+
+    number = int(given) if given.isascii() and given.isdecimal() and len(given) < _DIGITS else 0
+    if number < 1:
+        raise UsageError(f"--limit {given}: a whole number of at least 1")
+    return number
 
 
 def _kinds(given: str) -> tuple[Kind, ...]:

@@ -38,13 +38,14 @@ class Target(Record):
 def find_targets(session: Session, limit: int = LIMIT, kinds: Collection[Kind] | None = None) -> tuple[Target, ...]:
     """At most `limit` messages, best first; with `kinds`, only messages that have a finding of one of them."""
     found = survey(take_columns(session))
+    wanted = None if kinds is None else mask_of(*kinds)
     return tuple(
         Target(
             index=index,
             id=session.skims.ids[index],
             score=round(worth, 3),
             kinds=marked(found.columns.marks[index]),
-            says=give_reason(session, found, index),
+            says=give_reason(session, found, index, wanted),
         )
         for index, worth in order(found, limit, kinds)
     )
@@ -55,5 +56,8 @@ def order(
 ) -> list[tuple[int, float]]:
     """At most `limit` messages, best first, each with what it is worth at its place."""
     wanted = mask_of(*kinds or ())
-    indices = [i for i, mask in enumerate(found.columns.marks) if kinds is None or mask & wanted]
+    columns = found.columns
+    indices = (
+        i for i, mask in enumerate(columns.marks) if mask & wanted or (kinds is None and i not in columns.hollow)
+    )
     return choose(found.scores(weights), found.sorts, indices, limit)

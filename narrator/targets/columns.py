@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from narrator.findings import mark, typed_text
-from narrator.session import Session
+from narrator.findings.calls import calls_of
+from narrator.session import Session, ToolCall
 from narrator.skims import FAILED, KINDS, LIST, NONE, OK, TurnKind
+
+_GOES_ON = (None, "tool-calls", "tool_calls", "tool_use")
+"""Ends of an answer with calls after which the model is to be asked again."""
+_EDITS = frozenset({"edit", "multiedit", "write", "patch", "apply_patch"})
+"""Tools that change a file."""
 
 
 class Use(NamedTuple):
@@ -26,20 +32,29 @@ class Columns(NamedTuple):
     kinds: Sequence[TurnKind]
     parents: Sequence[int]
     """Index of the user message it answers, -1 for none."""
+    created: Sequence[int]
+    """Milliseconds since 1970, `NONE` where not recorded; so is `completed`."""
+    completed: Sequence[int]
     busy: Sequence[int]
     """Milliseconds that answers took before message k, for k from 0 to all: idle time counts for nothing."""
     marks: Sequence[int]
-    """The kinds of its findings, as `findings.mask_of` has them."""
+    """The kinds of its findings, as `findings.mask_of` has them; none for those of `hollow`."""
+    hollow: frozenset[int]
+    """Entries that are no messages: without a time, a model, a parent, an end, or anything in them."""
     called: bytearray
     """1 where it holds a tool call; so are `failed`, where one failed, and `worked`, where none did and one worked."""
     failed: bytearray
     worked: bytearray
+    goes_on: bytearray
+    """1 where it holds a call, and its recorded end, or that there is none, says that the model was to go on."""
     lists: Sequence[int]
     """Messages that write a list of things to do, in order."""
     uses: Sequence[Use]
     """In order."""
     words: Mapping[int, str]
     """Index of a user's turn → what was typed, in order."""
+    acts: Callable[[int], bool]
+    """Whether a command or an edit worked in a message, which is decoded for it."""
 
 
 def take_columns(session: Session) -> Columns:
@@ -62,18 +77,51 @@ def take_columns(session: Session) -> Columns:
             uses.append(Use(message, subject, outcome == OK))
     for message in (message for message, flag in enumerate(failed) if flag):
         worked[message] = 0
+    going = {code for code, word in enumerate(skims.words) if word in _GOES_ON}
+    hollow, marks = _hollow(session), mark(session)
+    for message in hollow:
+        marks[message] = 0
     return Columns(
         kinds=[KINDS[code] for code in skims.kinds],
         parents=skims.parents,
+        created=skims.created,
+        completed=skims.completed,
         busy=list(accumulate(took, initial=0)),
-        marks=mark(session),
+        marks=marks,
+        hollow=hollow,
         called=called,
         failed=failed,
         worked=worked,
-        lists=sorted({calls.message_of(number) for number, steps in enumerate(calls.steps) if steps & LIST}),
+        goes_on=bytearray(held and end in going for held, end in zip(called, skims.finishes, strict=True)),
+        lists=sorted({calls.message_of(number) for number in _lists(session)}),
         uses=uses,
         words=_words(session),
+        acts=lambda index: any(map(_acts, calls_of(session.message(index)))),
     )
+
+
+def _hollow(session: Session) -> frozenset[int]:
+    skims, answer = session.skims, KINDS.index("answer")
+    return frozenset(
+        index
+        for index, (traits, begun, finish) in enumerate(zip(session.traits, skims.created, skims.finishes, strict=True))
+        if begun == NONE
+        and not (traits or finish or skims.models[index])
+        and skims.kinds[index] == answer
+        and skims.completed[index] == NONE
+        and skims.parents[index] < 0
+    )
+
+
+def _lists(session: Session) -> list[int]:
+    """Calls that wrote a list of things to do."""
+    calls = session.calls
+    return [number for number, steps in enumerate(calls.steps) if steps & LIST and calls.outcomes[number] == OK]
+
+
+def _acts(call: ToolCall) -> bool:
+    command = isinstance(call.input, dict) and isinstance(call.input.get("command"), str)
+    return call.status == "completed" and not call.exit and not call.interrupted and (command or call.name in _EDITS)
 
 
 def _words(session: Session) -> dict[int, str]:

@@ -160,9 +160,9 @@ def _count_kinds(columns: Columns) -> dict[Kind, int]:
     return counts
 
 
-def main_kind(mask: int, counts: dict[Kind, int]) -> Kind | None:
-    """The rarest of a message's kinds of finding, minor ones left out; of equals the first in `KINDS`."""
-    return min(marked(mask & _FOUND), key=lambda kind: counts[kind], default=None)
+def main_kind(mask: int, counts: dict[Kind, int], wanted: int = _FOUND) -> Kind | None:
+    """The rarest of a message's kinds of finding that are `wanted`; of equals the first in `KINDS`."""
+    return min(marked(mask & wanted), key=lambda kind: counts[kind], default=None)
 
 
 def _sort(columns: Columns, turnings: dict[Turning, list[int]], counts: dict[Kind, int]) -> list[str]:

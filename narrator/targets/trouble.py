@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from narrator.findings import mask_of
+from narrator.skims import NONE
 from narrator.targets.columns import Columns
 from narrator.targets.surprise import surprise
 
@@ -44,7 +45,7 @@ class Trouble(NamedTuple):
     places: list[int]
     """The messages of `setbacks`."""
     broke_in: frozenset[int]
-    """User's turns that came while the work was running and are more than go-on words."""
+    """User's turns that came before the turn was over and are more than go-on words."""
     spared: frozenset[int]
     """Odd messages that changed nothing: they count neither as rare nor as costly."""
     detours: tuple[Detour, ...]
@@ -76,11 +77,26 @@ def find_trouble(columns: Columns) -> Trouble:
 
 
 def _broken_in(columns: Columns) -> Iterator[int]:
-    """The message before holds a tool call, so the model was to be asked again; it was not stopped either."""
+    """More than go-on words, typed before the turn was over, as far as the record tells."""
+    answers = [index for index, kind in enumerate(columns.kinds) if kind == "answer"]
     for index, words in columns.words.items():
-        running = index > 0 and columns.called[index - 1] and not columns.marks[index - 1] & _ODD
-        if running and words and not columns.marks[index] & _NUDGE:
+        place = bisect_left(answers, index)
+        before, after = answers[max(0, place - 1) : place], answers[place : place + 1]
+        if words and before and not columns.marks[index] & _NUDGE and _running(columns, before[0], index, after):
             yield index
+
+
+def _running(columns: Columns, answer: int, turn: int, after: Sequence[int]) -> bool:
+    """Whether an answer had not ended when the user's next turn was sent, or the same turn went on after it."""
+    if running(columns, answer, turn):
+        return True
+    goes_on = columns.goes_on[answer] and not columns.marks[answer] & _ODD
+    return bool(goes_on and after and columns.parents[answer] == columns.parents[after[0]] >= 0)
+
+
+def running(columns: Columns, answer: int, turn: int) -> bool:
+    """Whether by the recorded times an answer had begun and not ended when a user's turn was sent."""
+    return NONE < columns.created[answer] <= columns.created[turn] < columns.completed[answer]
 
 
 def _suspects(columns: Columns, broke_in: frozenset[int]) -> list[int]:
@@ -132,9 +148,14 @@ def _spared(columns: Columns, setbacks: Mapping[int, SetbackKind]) -> Iterator[i
             yield index
 
 
+def within_detour(trouble: Trouble, begin: int, end: int) -> list[int]:
+    """The setbacks from message `begin` up to `end`, that one not included."""
+    return trouble.places[bisect_left(trouble.places, begin) : bisect_left(trouble.places, end)]
+
+
 def cuts(columns: Columns, index: int) -> bool:
-    """Whether a compaction request came while a turn was running."""
-    return index > 0 and bool(columns.called[index - 1])
+    """Whether a compaction was asked for right after an answer that was to go on after its tool calls."""
+    return index > 0 and bool(columns.goes_on[index - 1])
 
 
 def _matters(columns: Columns, broke_in: frozenset[int]) -> tuple[int, ...]:
@@ -180,7 +201,8 @@ def _detours(
         if setbacks[first] == "broken-in":
             place = bisect_left(turns, first)
             first = max(begin, turns[place - 1] if place else 0)
-        yield Detour(first, min(end, settled.get(within[-1], end) + 1), len(within))
+        last = next(index for index in range(end - 1, -1, -1) if index not in columns.hollow)
+        yield Detour(first, min(last, settled.get(within[-1], last)) + 1, len(within))
 
 
 def _feel(total: int, setbacks: Mapping[int, SetbackKind], detours: tuple[Detour, ...]) -> list[int]:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from narrator.findings import mask_of
 from narrator.targets.columns import Columns
 from narrator.targets.surprise import surprise
-from narrator.targets.trouble import POINTS, Trouble, cuts
+from narrator.targets.trouble import POINTS, Trouble, cuts, running, within_detour
 
 Turning: TypeAlias = Literal[
     "broke-in", "corrected", "after-setback", "user-turn", "first-success", "retried", "set-off", "cut", "plan"
@@ -22,11 +22,12 @@ NEAR = 10
 MANY = 3
 """Setbacks of one matter from which on its first and the success after its last are turning points."""
 _CORRECTION = re.compile(
-    r"^(?:no|nope|wait|stop|actually)\s*(?:[,.!:;–—-]|$)"
-    r"|^(?:ok\w*,? |please |just )*(?:revert|undo)\b"
-    r"|\b(?:instead|rather|wrong|crash(?:ed|es)|failed|broken|not what|new plan|change of plan)\b"
+    r"^(no|nope|wait|stop|actually)\s*(?:[,.!:;–—-]|$)"
+    r"|^(?:ok\w*,? |please |just )*(revert|undo)\b"
+    r"|\b(wrong|crash(?:ed|es)|failed|broken|not what|new plan|change of plan)\b",
+    re.IGNORECASE,
 )
-"""Words of a turn that asks for another course; in lower case."""
+"""Words of a turn that asks for another course, or says that something went wrong."""
 
 
 class Point(NamedTuple):
@@ -51,14 +52,15 @@ def _turnings(columns: Columns, trouble: Trouble) -> Iterator[tuple[int, Turning
     for index, words in columns.words.items():
         again = words.casefold() in said
         said.add(words.casefold())
-        if turning := _user_turning(columns, trouble, index, "" if again or not index else words.casefold()):
+        if turning := _user_turning(columns, trouble, index, "" if again or not index else words):
             yield index, turning
     for detour in trouble.detours:
         if detour.setbacks >= MANY:
             yield from _ends(columns, trouble, detour.begin, detour.end)
     for run in dict.fromkeys(trouble.repeats.values()):
         yield run[0], "set-off"
-        yield run[-1], "retried"
+        if columns.acts(run[-1]):
+            yield run[-1], "retried"
     request = mask_of("compaction-request")
     yield from ((i, "cut") for i, mask in enumerate(columns.marks) if mask & request and cuts(columns, i))
     yield from ((index, "plan") for index in columns.lists)
@@ -68,18 +70,25 @@ def _user_turning(columns: Columns, trouble: Trouble, index: int, words: str) ->
     """What a turn of the user is; go-on words turn nothing unless the message before went wrong."""
     if index in trouble.broke_in:
         return "broke-in"
-    if index - 1 in trouble.setbacks:
+    if trouble.setbacks.get(index - 1, "broken-in") != "broken-in" and not running(columns, index - 1, index):
         return "after-setback"
     if columns.marks[index] & mask_of("user-nudge"):
         return None
-    return "corrected" if _CORRECTION.search(words) else "user-turn"
+    return "corrected" if correcting(words) else "user-turn"
+
+
+def correcting(words: str) -> str:
+    """The words of a turn by which it asks for another course or reports trouble; "" for none."""
+    found = _CORRECTION.search(words)
+    return found[found.lastindex or 0] if found else ""
 
 
 def _ends(columns: Columns, trouble: Trouble, begin: int, end: int) -> Iterator[tuple[int, Turning]]:
-    """The setback that a long detour began with, and the first call that worked after its last."""
-    within = [index for index in range(begin, end) if index in trouble.setbacks]
+    """The setback that a long detour began with, and the first command or edit that worked after its last."""
+    within = within_detour(trouble, begin, end)
     yield within[0], "set-off"
-    worked = next((index for index in range(within[-1] + 1, end) if columns.worked[index]), None)
+    later = range(within[-1] + 1, end)
+    worked = next((index for index in later if columns.worked[index] and columns.acts(index)), None)
     if worked is not None:
         yield worked, "first-success"
 
