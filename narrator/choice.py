@@ -19,7 +19,7 @@ from narrator.clock import stamp
 from narrator.findings import typed_text
 from narrator.milestones import Milestone, find_milestones
 from narrator.sanitize import one_line
-from narrator.sayings import Asking, Sayings, name_places
+from narrator.sayings import Asking, name_places, places_of_saying
 from narrator.segments import find_segments
 from narrator.session import Block, File, Marker, Message, Session, Text, ToolCall
 from narrator.shortening import ANY_KEY, CHARACTERS_A_TOKEN, abridge
@@ -127,28 +127,29 @@ def _checksum(printed: str) -> int:
 def choose_entries(session: Session, room: int) -> tuple[list[Pick], list[Pick]]:
     """What every outline lists, and what else goes into about `room` tokens, in the order of its worth."""
     milestones = {milestone.index: milestone for milestone in find_milestones(session)}
-    sayings = Sayings(session)
     fixed = [
-        _pick(session, _Candidate(index, limit, milestones.get(index)), sayings.places(index))
+        _pick(session, _Candidate(index, limit, milestones.get(index)), places_of_saying(session, index))
         for index, limit in _fixed(session).items()
     ]
     room -= sum(cost for _, cost in fixed)
     chosen = {pick.index: pick for pick, _ in fixed}
-    misfits, asking = 0, Asking(session)
+    misfits, asking, sayings = 0, Asking(session), session.skims.sayings
+    told = {sayings[index] for index in chosen} - {0}
 
     def says(index: int) -> bool:
-        return asking(index) and chosen.keys().isdisjoint(sayings.places(index))
+        return sayings[index] not in told and asking(index)
 
     for candidate in _in_turn(session, milestones, says):
         if room < _LEAST or misfits > _MISFITS:
             break
         if candidate.index in chosen:
             continue
-        pick, cost = _pick(session, candidate, sayings.places(candidate.index))
+        pick, cost = _pick(session, candidate, places_of_saying(session, candidate.index))
         if cost > room:
             misfits += 1
             continue
         chosen[pick.index] = pick
+        told.add(sayings[pick.index] or -1)  # what says nothing is never told
         room -= cost
     picks = list(chosen.values())
     return picks[: len(fixed)], picks[len(fixed) :]

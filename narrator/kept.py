@@ -14,11 +14,11 @@ from narrator.blocks import Layout
 from narrator.shelf import Shelf
 from narrator.skims import Columns
 
-SALT = f"skims 2 {__version__} {sys.byteorder} {array('i').itemsize} {array('q').itemsize}"
+SALT = f"skims 3 {__version__} {sys.byteorder} {array('i').itemsize} {array('q').itemsize}"
 """What else kept skims depend on: their rules, the version that wrote them, and the machine's numbers."""
 _SKIMS, _TRAITS = "skims", "traits"
 _LAYOUT = ("starts", "ends", "firsts")
-_COLUMNS = ("created", "completed", "sent", "models", "finishes", "said", "calls", "subjects")
+_COLUMNS = ("created", "completed", "sent", "models", "finishes", "said", "sayings", "calls", "subjects")
 _CODES = ("kinds", "roles", "outcomes", "steps")
 _LENGTH = 8
 

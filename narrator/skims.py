@@ -111,12 +111,14 @@ class Columns:
         self.kinds, self.roles = bytearray(), bytearray()
         self.created, self.completed, self.sent = array("q"), array("q"), array("q")
         self.models, self.finishes = array("i"), array("i")
-        self.said, self.calls = array("i"), array("i")
+        self.said, self.sayings, self.calls = array("i"), array("I"), array("i")
         self.subjects, self.outcomes, self.steps = array("I"), bytearray(), bytearray()
         self.words = Words()
         """Names of models and ends of messages → their code in `models` and `finishes`; None is 0."""
         self.subject_of = Subjects()
         """Commands and paths → their number, while they are gathered: numbers, since a checksum may be guessed back."""
+        self.saying_of = Subjects()
+        """Typed texts → their number, while they are gathered."""
         self.models_of = Models(self.words)
         """(provider, model) → the code of both; one without the other is none."""
         self.parents: list[str | None] = []
@@ -140,6 +142,7 @@ class Columns:
         self.models.append(self.words[skim.model])
         self.finishes.append(self.words[skim.finish])
         self.said.append(skim.said)
+        self.sayings.append(0)
         self.calls.append(len(calls))
         for subject, outcome, steps in calls:
             self.subjects.append(subject)
@@ -154,7 +157,7 @@ class Columns:
         self.doubled = len(self.ids) - len(places)
         known = {parent: places.get(parent, -1) if parent else -1 for parent in set(self.parents)}
         linked = array("i", map(known.__getitem__, self.parents))
-        self.parents, self.subject_of = [], Subjects()
+        self.parents, self.subject_of, self.saying_of = [], Subjects(), Subjects()
         return linked
 
 
@@ -194,6 +197,8 @@ class Skims(Sequence[Skim]):
         """`array('i')`: index of the user message that a message answers, -1 for none."""
         self.said = columns.said
         """`array('i')`: bytes, as stored, of what a person typed in a message."""
+        self.sayings = columns.sayings
+        """`array('I')`: the number of what was typed in a message, the same for the same words; 0 for nothing."""
         self.models, self.finishes = columns.models, columns.finishes
         """`array('i')`: places in `words`."""
         self.words = tuple(word if word is None else clean(word) for word in columns.words)

@@ -396,11 +396,13 @@ def test_the_room_goes_to_other_turns(tmp_path: Path) -> None:
     assert sum(text.startswith("Now do the thing") for text in texts) >= 35
 
 
-def test_only_so_many_turns_are_read_to_find_the_same(tmp_path: Path, monkeypatch: Any) -> None:
+def test_no_turn_is_read_to_find_where_the_same_was_typed(tmp_path: Path) -> None:
     session = opened(tmp_path, export(*talk("Go.", SAME, "Well done.", SAME)))
-    assert sayings.Sayings(session).places(7) == (7, 21)
-    monkeypatch.setattr(sayings, "_MOST_READ", 1)
-    assert sayings.Sayings(session).places(7) == ()
+    read: list[int] = []
+    session.message = read.append  # type: ignore[assignment]  # only counts
+    assert sayings.places_of_saying(session, 7) == (7, 21)
+    assert sayings.places_of_saying(session, 0) == sayings.places_of_saying(session, 1) == ()
+    assert read == []
 
 
 # --------------------------------------------------------------------------------------------------- segments

@@ -87,6 +87,7 @@ def _extend(lines: Sequence[Line], columns: Columns) -> None:
     columns.kinds += bytes([_ANSWER]) * len(infos)
     columns.roles += bytes([_ASSISTANT]) * len(infos)
     columns.said.extend([0] * len(infos))
+    columns.sayings.extend([0] * len(infos))
     for place, info in enumerate(infos, begin):
         if not info.finish or info.role != "assistant" or info.error is not None or info.summary is not None:
             _correct(place, lines[place - begin], columns)
@@ -100,7 +101,9 @@ def _correct(place: int, line: Line, columns: Columns) -> None:
     columns.finishes[place] = columns.words[_end(line)]
     columns.kinds[place] = _KIND_CODES[_kind(info.role, info.summary is True, [p.type for p in line.parts], line.parts)]
     if info.role != "assistant":
-        columns.said[place] = _said(line.parts)
+        typed = [bytes(part.text) for part in line.parts if part.is_text and part.synthetic is not True]
+        columns.said[place] = sum(len(text) - len(b'""') for text in typed)
+        columns.sayings[place] = columns.saying_of[b",".join(typed)]
     if (own := info.model) and own.providerID and own.modelID:
         columns.models[place] = columns.words[joined(own.providerID, own.modelID)]
 
@@ -170,11 +173,6 @@ def _all_done(todos: Raw) -> bool:
     except msgspec.DecodeError:
         return False
     return bool(states) and all(state in ("completed", "cancelled") for state in states)
-
-
-def _said(parts: Sequence[Part]) -> int:
-    """Bytes of what was typed, without the quotes."""
-    return sum(len(bytes(part.text)) - 2 for part in parts if part.is_text and part.synthetic is not True)
 
 
 def _skim_whole(message: Message) -> Skim:
