@@ -28,6 +28,8 @@ _END = re.compile(r"[.!?…]+[\"”’»'\)\]*_]*(?=\s)|\n\s*\n|[.!?]+[\"”’�
 _FOLLOWING = re.compile(r"\s*[\"“‘«(\[*]*(.)", re.DOTALL)
 _SPACE, _STOPS = re.compile(r"\s*"), re.compile(r"[.,;:]*")
 _SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|no|fig|resp|incl|Mr|Ms|Dr|St|v|p|pp)\.$", re.IGNORECASE)
+LONGEST_NUMBER = 15
+"""Digits; a longer run is no message number, and no value that a float holds."""
 LONGEST_QUOTATION = 2000
 """Characters; two marks farther apart do not belong together."""
 
@@ -93,6 +95,9 @@ def _named(match: re.Match[str]) -> Iterator[str]:
     text = match[0]
     last, position = None, match.start()
     for number in _NUMBER.finditer(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)):
+        if len(number[0]) > LONGEST_NUMBER:
+            yield number[0]
+            continue
         here = int(number[0])
         between = text[position - match.start() : number.start()]
         if last is not None and re.search(r"[-–—]\s*$|\b(?:to|through)\s+$", between) and 0 < here - last <= 400:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from narrator.report import Check, Report, Statement, make_report
+from narrator.sanitize import one_line
 from narrator.verify.amounts import found_elsewhere, judge_figure, key_of, place_of, unfounded
 from narrator.verify.claims import judge_claims
 from narrator.verify.clauses import Cite
@@ -79,7 +80,10 @@ def _judge_citation(cite: Cite, cited: Cited) -> Finding:
     missing = [name for name in cite.names if evidence.resolve(name) is None]
     if missing:
         last = f"; the last one is {evidence.count - 1}" if evidence.count else ""
-        return Finding("no-such-message", f"the session has no message {', '.join(missing[:_NAMED])}{last}")
+        return Finding(
+            "no-such-message",
+            f"the session has no message {', '.join(one_line(name, 40) for name in missing[:_NAMED])}{last}",
+        )
     unseen = [index for index in cited.of([cite]) if evidence.shown is not None and index not in evidence.shown]
     if unseen and len(unseen) == len(set(cite.names)):
         return Finding("not-shown", f"the writer saw nothing of message {', '.join(map(str, unseen[:_NAMED]))}")

@@ -21,7 +21,7 @@ from narrator.markdown import make_parser
 BlockKind: TypeAlias = Literal["paragraph", "heading", "item", "cell", "fence"]
 
 _HIDDEN = re.compile(
-    r"(?ms)^(?P<fence>```|~~~).*?^(?P=fence)|\A---[ \t]*\n.*?^---[ \t]*$|<!--.*?-->",
+    r"(?ms)^(?P<fence>```|~~~).*?^(?P=fence)|\A---[ \t]*\r?\n.*?^---[ \t]*\r?$|<!--.*?-->",
 )
 """Front matter and comments, which no reader sees; a fence keeps what looks like one."""
 _INLINE = re.compile(
@@ -93,7 +93,7 @@ def _parser() -> MarkdownIt:
 
 def read_blocks(markdown: str) -> list[Block]:
     """All blocks of an essay, in order; front matter and comments are left out."""
-    seen = _HIDDEN.sub(lambda match: match[0] if match["fence"] else re.sub(r"[^\n]", " ", match[0]), markdown)
+    seen = _HIDDEN.sub(lambda match: match[0] if match["fence"] else re.sub(r"[^\r\n]", " ", match[0]), markdown)
     lines = re.split(r"\r\n|\n|\r", seen)
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", seen))]
     tokens = _parser().parse(seen)

@@ -40,7 +40,7 @@ _ACTING = re.compile(
     rf"[Tt]he\s+{_WHO}{_ADVERB}\s+(?P<verb>did not|never|\w{{2,}}ed|{_SAID}|{_DID}|{_IRREGULAR})\b"
 )
 _STORED = re.compile(
-    r"\b[Mm](?:essage|sg)\s+(?P<index>\d+)\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?"
+    r"\b[Mm](?:essage|sg)\s+(?P<index>\d{1,15})\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?"
     r"(?P<role>user|assistant)(?:['’]s)?\s+(?:message|turn|step|reply|answer|request)\b(?!\s+\d)"
 )
 _ACTOR = re.compile(r"\b[Tt]he (?:user|assistant|agent|model|harness)\b")
