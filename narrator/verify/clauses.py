@@ -27,6 +27,12 @@ _SINGLE = re.compile(r"(?<![\w’'])['‘](?=[^\s'’‘])((?:[^'’‘]|(?<=\w)
 _END = re.compile(r"[.!?…]+[\"”’»'\)\]*_]*(?=\s)|\n\s*\n|[.!?]+[\"”’»']?(?=\[msg)")
 _FOLLOWING = re.compile(r"\s*[\"“‘«(\[*]*(.)", re.DOTALL)
 _SPACE, _STOPS = re.compile(r"\s*"), re.compile(r"[.,;:]*")
+_SOURCE = re.compile(r"(?:^|\n)[ \t]*(?:[—–]|--)[^\n]*\s*$")
+"""The last line of a block quotation: `— the user [msg 12]`."""
+_LABEL = re.compile(
+    r"^\W*(?:note|tip|warning|caution|important|remark|takeaway|lesson|summary|caveat)\b", re.IGNORECASE
+)
+"""How a block begins that is set apart and not quoted."""
 _SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|no|fig|resp|incl|Mr|Ms|Dr|St|v|p|pp)\.$", re.IGNORECASE)
 LONGEST_NUMBER = 15
 """Digits; a longer run is no message number, and no value that a float holds."""
@@ -112,6 +118,8 @@ def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
     if block.kind == "fence":
         return [Quotation(0, len(block.text), block.text, code=True)]
     text = block.text
+    if block.quoted and not re.search('["“”„«»]', text) and not _LABEL.match(text):
+        return find_quoted(block, cites)
     found = [Quotation(start, end, text[start:end], code=True) for start, end in block.codes]
     taken = mark(len(text), [(one.start, one.end) for one in cites if one.bracketed] + block.codes)
     quoted = mark(len(text), [])
@@ -123,6 +131,25 @@ def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
             for marked in (taken, quoted):
                 marked[one.start : one.end] = b"\1" * (one.end - one.start)
     return sorted(one for one in found if not (one.code and quoted[one.start]))
+
+
+def find_quoted(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
+    """The sentences of a block quotation that has no marks inside, without its citations and the line of its source."""
+    text = block.text
+    source = _SOURCE.search(text)
+    last = source.start() if source is not None else len(text)
+    found = []
+    for start, end in find_sentences(text, cites, ()):
+        position = start
+        brackets = [(one.start, one.end) for one in cites if one.bracketed and start <= one.start < end]
+        for stop, following in [*brackets, (end, end)]:
+            words = text[position : min(stop, last)]
+            begin = position + len(words) - len(words.lstrip(" \n.,;:)"))
+            if re.search(r"\w", words):
+                finish = position + len(words.rstrip())
+                found.append(Quotation(begin, finish, text[begin:finish], code=False))
+            position = following
+    return found
 
 
 def _marked(text: str) -> Iterator[Quotation]:

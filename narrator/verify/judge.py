@@ -15,7 +15,15 @@ from narrator.verify.figures import Figure
 from narrator.verify.judged import Judged, Passage, as_statement, cites_of, read_passages
 from narrator.verify.likeness import doubt_citations
 from narrator.verify.prose import read_blocks
-from narrator.verify.quotations import Finding, Wanted, found_far, judge_quotation, not_found, read_quotation
+from narrator.verify.quotations import (
+    Finding,
+    Wanted,
+    found_far,
+    is_unmarked,
+    judge_quotation,
+    not_found,
+    read_quotation,
+)
 from narrator.verify.scope import Cited, Scope
 from narrator.verify.told import Told
 
@@ -97,6 +105,8 @@ def _judge_quotations(passage: Passage, known: set[str]) -> Iterator[Judged]:
         scope = passage.scope_at(quotation.start)
         wanted = read_quotation(quotation, text, fenced=passage.block.kind == "fence")
         finding = judge_quotation(wanted, scope, known, text[quotation.end : quotation.end + 40])
+        if is_unmarked(quotation, text) and not passage.loose.indices:
+            finding = Finding(judged=False, says="a block quotation without a citation near it", weight=0)
         one = Judged(passage, quotation.start, quotation.end, "quotation", scope, finding, wanted)
         if one.holds:
             known.add(" ".join(wanted.parts))

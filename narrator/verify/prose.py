@@ -52,6 +52,8 @@ class Block:
         """Half-open spans of code in `text`."""
         self.escaped: set[int] = set()
         """Places in `text` of characters that a backslash made plain."""
+        self.quoted = False
+        """It stands in a block quotation."""
         self._starts: list[int] = []
         self._places: list[int] = []
         self._parts: list[str] = []
@@ -98,12 +100,14 @@ def read_blocks(markdown: str) -> list[Block]:
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", seen))]
     tokens = _parser().parse(seen)
     blocks: list[Block] = []
-    heading, cursor = "", dict[int, int]()
+    heading, cursor, depth = "", dict[int, int](), 0
     for token, before in zip(tokens, [None, *tokens], strict=False):
+        depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
         if token.type not in ("inline", "fence", "code_block") or token.map is None:
             continue
         kind = _kind(token, before)
         block = Block(kind, heading)
+        block.quoted = depth > 0 and kind in ("paragraph", "item")
         for piece, place in _placed(token, lines, starts, cursor):
             if kind == "fence":
                 block.add(piece, place)
