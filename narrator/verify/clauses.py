@@ -84,6 +84,9 @@ class Clause(NamedTuple):
 
 def find_cites(block: Block) -> list[Cite]:
     """Citations and messages named in running text, in order; what stands in code is neither."""
+    if block.numbered:
+        cells = re.finditer(r"\d.*\d|\d", block.text, re.DOTALL)
+        return [Cite(cell.start(), cell.end(), tuple(_named(cell)), bracketed=True) for cell in cells]
     code = mark(len(block.text), block.codes)
     found = [
         Cite(one.start, one.end, one.targets, bracketed=True)

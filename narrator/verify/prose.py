@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from markdown_it import MarkdownIt
@@ -38,6 +39,10 @@ _INLINE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_HEADS = re.compile(r"(?:message|msg\.?)(?: (?:no\.?|number|index|#))?|#")
+"""Heads of a column of message numbers; `Messages` may as well count them."""
+_NUMBERS = re.compile(r"\W*\d+(?:\s*(?:,|[-–—]|to|and)\s*\d+)*\W*")
+
 
 class Block:
     """A paragraph, heading, list item, table cell or fenced block."""
@@ -54,6 +59,8 @@ class Block:
         """Places in `text` of characters that a backslash made plain."""
         self.quoted = False
         """It stands in a block quotation."""
+        self.numbered = False
+        """It is a cell of message numbers."""
         self._starts: list[int] = []
         self._places: list[int] = []
         self._parts: list[str] = []
@@ -101,12 +108,14 @@ def read_blocks(markdown: str) -> list[Block]:
     tokens = _parser().parse(seen)
     blocks: list[Block] = []
     heading, cursor, depth = "", dict[int, int](), 0
+    numbered = _numbered(tokens)
     for token, before in zip(tokens, [None, *tokens], strict=False):
         depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
         if token.type not in ("inline", "fence", "code_block") or token.map is None:
             continue
         kind = _kind(token, before)
         block = Block(kind, heading)
+        block.numbered = id(token) in numbered
         block.quoted = depth > 0 and kind in ("paragraph", "item")
         for piece, place in _placed(token, lines, starts, cursor):
             if kind == "fence":
@@ -116,6 +125,27 @@ def read_blocks(markdown: str) -> list[Block]:
         blocks.append(block.close())
         heading = block.text if kind == "heading" else heading
     return [block for block in blocks if block.text.strip()]
+
+
+def _numbered(tokens: Sequence[Token]) -> set[int]:
+    """The cells, by `id`, that hold numbers of messages, as the head of their column says."""
+    found, column, heads = set[int](), -1, dict[int, str]()
+    for before, token in pairwise(tokens):
+        if before.type == "table_open":
+            heads = {}
+        column = -1 if token.type == "tr_open" else column
+        if before.type == "th_open":
+            column += 1
+            heads[column] = token.content.strip(" *_`").lower()
+        elif before.type == "td_open":
+            column += 1
+            head, cell = heads.pop(column, ""), token.content.strip()
+            if head == "#" and cell in ("0", "1"):
+                continue  # it counts its rows
+            heads[column] = head
+            if _NUMBERS.fullmatch(cell) and _HEADS.fullmatch(head):
+                found.add(id(token))
+    return found
 
 
 def _kind(token: Token, before: Token | None) -> BlockKind:

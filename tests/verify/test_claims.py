@@ -195,6 +195,28 @@ def test_what_the_user_typed_is_not_what_a_tool_printed(tmp_path: Path) -> None:
     ]
 
 
+COLUMNS = [
+    ("Message", "2", "message", 1, []),
+    ("a bold Msg", "2–4, 6", "**Msg**", 1, []),
+    ("a sign", "7", "#", 1, []),
+    ("a message that is not there", "144", "Message", 1, ["no-such-message: 144"]),
+    ("more digits than a number may have", "9" * 20, "Msg", 1, [f"no-such-message: {'9' * 20}"]),
+    ("a sign that counts the rows", "1", "#", 0, []),
+    ("messages that are counted", "144", "Messages", 0, ["figure-not-found: 144"]),
+    ("words under the head", "the 144th", "Message", 0, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("cell", "head", "citations", "expected"), [pytest.param(*row[1:], id=row[0]) for row in COLUMNS]
+)
+def test_a_column_of_messages_cites_them(
+    tmp_path: Path, cell: str, head: str, citations: int, expected: list[str]
+) -> None:
+    report = checked(tmp_path, f"It stopped [msg 2].\n\n| What | {head} |\n|---|---|\n| it stopped | {cell} |\n")
+    assert (failed(report), report.counts.citations - 1) == (expected, citations)
+
+
 def test_an_essay_without_brackets_cites_by_naming_messages(tmp_path: Path) -> None:
     report = checked(tmp_path, 'In message 5 the user wrote "done", and Msg 7 had 640 tokens coming out.')
     assert failed(report) == []
