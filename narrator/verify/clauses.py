@@ -27,7 +27,15 @@ _SINGLE = re.compile(r"(?<![\w’'])['‘](?=[^\s'’‘])((?:[^'’‘]|(?<=\w)
 _END = re.compile(r"[.!?…]+[\"”’»'\)\]*_]*(?=\s)|\n\s*\n|[.!?]+[\"”’»']?(?=\[msg)")
 _FOLLOWING = re.compile(r"\s*[\"“‘«(\[*]*(.)", re.DOTALL)
 _SPACE, _STOPS = re.compile(r"\s*"), re.compile(r"[.,;:]*")
+_SOURCE = re.compile(r"(?:^|\n)[ \t]*(?:[—–]|--)[^\n]*\s*$")
+"""The last line of a block quotation: `— the user [msg 12]`."""
+_LABEL = re.compile(
+    r"^\W*(?:note|tip|warning|caution|important|remark|takeaway|lesson|summary|caveat)\b", re.IGNORECASE
+)
+"""How a block begins that is set apart and not quoted."""
 _SHORT = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|no|fig|resp|incl|Mr|Ms|Dr|St|v|p|pp)\.$", re.IGNORECASE)
+LONGEST_NUMBER = 15
+"""Digits; a longer run is no message number, and no value that a float holds."""
 LONGEST_QUOTATION = 2000
 """Characters; two marks farther apart do not belong together."""
 
@@ -76,6 +84,9 @@ class Clause(NamedTuple):
 
 def find_cites(block: Block) -> list[Cite]:
     """Citations and messages named in running text, in order; what stands in code is neither."""
+    if block.numbered:
+        cells = re.finditer(r"\d.*\d|\d", block.text, re.DOTALL)
+        return [Cite(cell.start(), cell.end(), tuple(_named(cell)), bracketed=True) for cell in cells]
     code = mark(len(block.text), block.codes)
     found = [
         Cite(one.start, one.end, one.targets, bracketed=True)
@@ -93,6 +104,9 @@ def _named(match: re.Match[str]) -> Iterator[str]:
     text = match[0]
     last, position = None, match.start()
     for number in _NUMBER.finditer(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)):
+        if len(number[0]) > LONGEST_NUMBER:
+            yield number[0]
+            continue
         here = int(number[0])
         between = text[position - match.start() : number.start()]
         if last is not None and re.search(r"[-–—]\s*$|\b(?:to|through)\s+$", between) and 0 < here - last <= 400:
@@ -107,6 +121,8 @@ def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
     if block.kind == "fence":
         return [Quotation(0, len(block.text), block.text, code=True)]
     text = block.text
+    if block.quoted and not re.search('["“”„«»]', text) and not _LABEL.match(text):
+        return find_quoted(block, cites)
     found = [Quotation(start, end, text[start:end], code=True) for start, end in block.codes]
     taken = mark(len(text), [(one.start, one.end) for one in cites if one.bracketed] + block.codes)
     quoted = mark(len(text), [])
@@ -118,6 +134,25 @@ def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
             for marked in (taken, quoted):
                 marked[one.start : one.end] = b"\1" * (one.end - one.start)
     return sorted(one for one in found if not (one.code and quoted[one.start]))
+
+
+def find_quoted(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
+    """The sentences of a block quotation that has no marks inside, without its citations and the line of its source."""
+    text = block.text
+    source = _SOURCE.search(text)
+    last = source.start() if source is not None else len(text)
+    found = []
+    for start, end in find_sentences(text, cites, ()):
+        position = start
+        brackets = [(one.start, one.end) for one in cites if one.bracketed and start <= one.start < end]
+        for stop, following in [*brackets, (end, end)]:
+            words = text[position : min(stop, last)]
+            begin = position + len(words) - len(words.lstrip(" \n.,;:)"))
+            if re.search(r"\w", words):
+                finish = position + len(words.rstrip())
+                found.append(Quotation(begin, finish, text[begin:finish], code=False))
+            position = following
+    return found
 
 
 def _marked(text: str) -> Iterator[Quotation]:

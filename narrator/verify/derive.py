@@ -25,7 +25,9 @@ _LOOP = re.compile(r"\bfor \w+ in ([^;\n$`(]+);")
 _COMMAND = re.compile(r"(?:^|&&|\|\||;|\n|command: ?)\s*([a-z][a-z0-9_.-]+)(?= )")
 _RANGE = re.compile(r"\b[A-Za-z]{1,8}[-_ ]?(\d{1,4})\s*(?:to|through|[-–—]|…)\s*[A-Za-z]{0,8}[-_ ]?(\d{1,4})\b")
 _READ, _OFTEN = 20_000, 4
-_TOKENS = re.compile(r"tokens in (\d+)|out (\d+)|(\d+) read from cache|(\d+) written to cache")
+_TOKENS = re.compile(
+    r"tokens in (\d{1,15})\b|out (\d{1,15})\b|\b(\d{1,15}) read from cache|\b(\d{1,15}) written to cache"
+)
 _HEDGE = re.compile(
     r"\b(?:about|roughly|around|nearly|almost|some|over|under|approximately|close to|(?:more|less) than)\s+\S{0,3}$"
     r"|[~≈]\s*$",

@@ -20,6 +20,7 @@ from narrator.outline import draw_outline, in_words
 from narrator.passages import passages_of
 from narrator.report import Known, Said, Statement
 from narrator.session import Session, ToolCall
+from narrator.verify.clauses import LONGEST_NUMBER
 from narrator.verify.told import Stretch, Told
 
 _LABELLED = re.compile(r"(?m)^‹([^›\n]*)›$\n?")
@@ -67,6 +68,8 @@ class Evidence:
 
     def resolve(self, name: str) -> int | None:
         """Index that a citation's name (`12`, `msg_ab…`) stands for; None when it is no message of the session."""
+        if name.isdecimal() and len(name) > LONGEST_NUMBER:
+            return None
         names = {} if name.isdecimal() else self._names()
         return resolve(name, names, self.count if self.count is not None else 10**9)
 

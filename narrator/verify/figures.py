@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-FigureSort: TypeAlias = Literal["number", "span", "word", "instant", "day", "clock", "name", "path", "version"]
+FigureSort: TypeAlias = Literal[
+    "number", "span", "word", "instant", "day", "clock", "name", "path", "version", "digits"
+]
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 MONTH = {name.lower(): number for number, name in enumerate(_MONTHS.split("|"), 1)}
@@ -125,6 +127,9 @@ _FIGURE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
+_LONG = re.compile(r"\d[\d.]{15,}")
+"""A number that no float holds as it is written: it is compared as text."""
+
 
 class Figure(NamedTuple):
     """One figure of an essay."""
@@ -159,6 +164,8 @@ def _figure(match: re.Match[str]) -> Figure | None:
     sort = match.lastgroup if match.lastgroup not in ("range", "unit", "letter") else "number"
     text = match[0].strip()
     start = match.start()
+    if sort in ("span", "number") and (long := _LONG.search(text.replace(",", ""))) is not None:
+        return Figure(start, match.end(), long[0], "digits")
     match sort:
         case "word":
             return Figure(start, match.end(), text, "word", value=_worded(text.lower()))

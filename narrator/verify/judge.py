@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from narrator.report import Check, Report, Statement, make_report
+from narrator.sanitize import one_line
 from narrator.verify.amounts import found_elsewhere, judge_figure, key_of, place_of, unfounded
 from narrator.verify.claims import judge_claims
 from narrator.verify.clauses import Cite
@@ -14,7 +15,15 @@ from narrator.verify.figures import Figure
 from narrator.verify.judged import Judged, Passage, as_statement, cites_of, read_passages
 from narrator.verify.likeness import doubt_citations
 from narrator.verify.prose import read_blocks
-from narrator.verify.quotations import Finding, Wanted, found_far, judge_quotation, not_found, read_quotation
+from narrator.verify.quotations import (
+    Finding,
+    Wanted,
+    found_far,
+    is_unmarked,
+    judge_quotation,
+    not_found,
+    read_quotation,
+)
 from narrator.verify.scope import Cited, Scope
 from narrator.verify.told import Told
 
@@ -79,7 +88,10 @@ def _judge_citation(cite: Cite, cited: Cited) -> Finding:
     missing = [name for name in cite.names if evidence.resolve(name) is None]
     if missing:
         last = f"; the last one is {evidence.count - 1}" if evidence.count else ""
-        return Finding("no-such-message", f"the session has no message {', '.join(missing[:_NAMED])}{last}")
+        return Finding(
+            "no-such-message",
+            f"the session has no message {', '.join(one_line(name, 40) for name in missing[:_NAMED])}{last}",
+        )
     unseen = [index for index in cited.of([cite]) if evidence.shown is not None and index not in evidence.shown]
     if unseen and len(unseen) == len(set(cite.names)):
         return Finding("not-shown", f"the writer saw nothing of message {', '.join(map(str, unseen[:_NAMED]))}")
@@ -93,6 +105,8 @@ def _judge_quotations(passage: Passage, known: set[str]) -> Iterator[Judged]:
         scope = passage.scope_at(quotation.start)
         wanted = read_quotation(quotation, text, fenced=passage.block.kind == "fence")
         finding = judge_quotation(wanted, scope, known, text[quotation.end : quotation.end + 40])
+        if is_unmarked(quotation, text) and not passage.loose.indices:
+            finding = Finding(judged=False, says="a block quotation without a citation near it", weight=0)
         one = Judged(passage, quotation.start, quotation.end, "quotation", scope, finding, wanted)
         if one.holds:
             known.add(" ".join(wanted.parts))

@@ -10,7 +10,7 @@ from narrator.sanitize import one_line
 from narrator.verify.clauses import Cite, Clause, Quotation, find_cites, find_clauses, find_quotations
 from narrator.verify.figures import Figure, find_figures
 from narrator.verify.prose import Block
-from narrator.verify.quotations import Finding, Wanted
+from narrator.verify.quotations import Finding, Wanted, is_unmarked
 from narrator.verify.scope import Cited, Scope
 
 _LINE = 200
@@ -73,7 +73,9 @@ def _read(block: Block, number: int, cited: Cited, cites: list[list[Cite]]) -> P
     if block.kind == "fence":
         return Passage(block, own, quotations, [], [], [], loose)
     taken = [(one.start, one.end) for one in own] + [(one.start, one.end) for one in quotations]
-    clauses = find_clauses(block.text, own, quotations)
+    # A block quotation is what another wrote: without a citation inside, those round it tell where.
+    apart = block.quoted and not own and any(is_unmarked(one, block.text) for one in quotations)
+    clauses = [] if apart else find_clauses(block.text, own, quotations)
     scopes = [(clause, Scope(cited, clause)) for clause in clauses]
     starts = [clause.start for clause in clauses]
     return Passage(block, own, quotations, find_figures(block.text, taken), scopes, starts, loose)

@@ -138,7 +138,7 @@ def doubt_citations(
 
 def _subject(claim: str) -> int | None:
     """The message that a claim's last sentence begins with: `Message 12 is …`."""
-    found = re.search(r"(?:^|[.!?] )\W*(?:[Mm]essage|[Mm]sg) (\d+)[^.]*$", claim)
+    found = re.search(r"(?:^|[.!?] )\W*(?:[Mm]essage|[Mm]sg) (\d{1,15})\b[^.]*$", claim)
     return int(found[1]) if found is not None else None
 
 

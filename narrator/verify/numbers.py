@@ -21,9 +21,10 @@ _EXIT = re.compile(r"\bexit(?:ed|s)?\W{0,3}(?:with )?(?:code|codes|status)?\W{0,
 _PART = re.compile(r"[,;.()\ufffc]")
 _TIMES = re.compile(r" ?[x×](?!\w)")
 _IN_DATE = re.compile(r"\d{4}-(?:\d\d-)?$")
+_HOST = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}:$")
 _GOES_ON = re.compile(r"[.:]\d|-\d\d-\d\d(?!\d)")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?!\d)(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
     re.findall(
@@ -87,7 +88,7 @@ def _is_whole(text: str, start: int, end: int) -> bool:
         or (before in ".," and start > 1 and text[start - 2].isdigit())
     ):
         return False
-    if before == ":" and start > 1 and text[start - 2].isdigit():
+    if before == ":" and start > 1 and text[start - 2].isdigit() and not _HOST.search(text, max(0, start - 16), start):
         return False  # of a time of day; a number of a date is told by what stands round it
     if before == "-" and (text[start - 2 : start - 1].isalpha() or _IN_DATE.search(text, max(0, start - 8), start)):
         return False  # of a name, of a date

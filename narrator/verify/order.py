@@ -20,6 +20,11 @@ _LINK = re.compile(
 )
 _POINTING = re.compile(r"\s+(?:it|this|that|them|these|those|all|which)\s*(?:[.,;:\[()]|$|(?:and|with|in|as|the)\b)")
 _JUST = re.compile(r"\b(?:right|just|directly|immediately|long|even|never|not)\s+$")
+_CLOCK = re.compile(r"\b\d{1,2}:\d\d\b")
+_PLUPERFECT = re.compile(r"\bhad\s+(?:\w+\s+){0,2}?\w+(?:ed|en|wn|ne)\b")
+_BACKWARD = re.compile(r"\bafter\b|^\W*(?:earlier|before that|previously|beforehand)\b", re.IGNORECASE)
+"""Words that put first what a pluperfect tells of."""
+_INVERTED = re.compile(r"\b(?:came|followed)\b")
 _HEAD = re.compile(
     r"^\W*(?:(?P<then>Then|Next|Afterwards|Subsequently|Later|After that|Thereafter|Shortly after)|"
     r"(?P<earlier>Earlier|Before that|Previously|Beforehand))\b[^.]*",
@@ -43,12 +48,21 @@ def judge_order(text: str, clauses: Sequence[Clause], events: Sequence[Event], c
     for start, end in sentences:
         own = row.within(start, end)
         link = _within(text, start, end, own)
-        if link is None and before and own:
+        if _is_unsure(text[start:end]):
+            link = None
+        elif link is None and before and own:
             link = _across(text[start:end], before, own)
         if link is not None and not _by_time(cited, link):
             says = f"by the record message {link[1].last} comes before message {link[0].first}"
             yield Charge(start, end, Finding("wrong-order", says))
         before = own or before
+
+
+def _is_unsure(sentence: str) -> bool:
+    """Whether a sentence gives a time of day, or a pluperfect that its link does not explain."""
+    if _CLOCK.search(sentence):
+        return True
+    return _PLUPERFECT.search(sentence) is not None and _BACKWARD.search(sentence) is None
 
 
 def _within(text: str, start: int, end: int, own: Sequence[Event]) -> tuple[Event, Event] | None:
@@ -63,6 +77,8 @@ def _within(text: str, start: int, end: int, own: Sequence[Event]) -> tuple[Even
     right = [event for event in own if event.start >= link.end()]
     head = not text[start : link.start()].strip(' \n"“*_—-')
     comma = text.find(", ", link.end(), end)
+    if comma < 0 and (inverted := _INVERTED.search(text, link.end(), end)) is not None:
+        comma = inverted.start()
     if head and comma >= 0:
         left, right = [event for event in right if event.start < comma][-1:], [e for e in right if e.start > comma][:1]
         if not (left and right):

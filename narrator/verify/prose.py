@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from markdown_it import MarkdownIt
@@ -21,7 +22,7 @@ from narrator.markdown import make_parser
 BlockKind: TypeAlias = Literal["paragraph", "heading", "item", "cell", "fence"]
 
 _HIDDEN = re.compile(
-    r"(?ms)^(?P<fence>```|~~~).*?^(?P=fence)|\A---[ \t]*\n.*?^---[ \t]*$|<!--.*?-->",
+    r"(?ms)^(?P<fence>```|~~~).*?^(?P=fence)|\A---[ \t]*\r?\n.*?^---[ \t]*\r?$|<!--.*?-->",
 )
 """Front matter and comments, which no reader sees; a fence keeps what looks like one."""
 _INLINE = re.compile(
@@ -38,6 +39,10 @@ _INLINE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_HEADS = re.compile(r"(?:message|msg\.?)(?: (?:no\.?|number|index|#))?|#")
+"""Heads of a column of message numbers; `Messages` may as well count them."""
+_NUMBERS = re.compile(r"\W*\d+(?:\s*(?:,|[-–—]|to|and)\s*\d+)*\W*")
+
 
 class Block:
     """A paragraph, heading, list item, table cell or fenced block."""
@@ -52,6 +57,10 @@ class Block:
         """Half-open spans of code in `text`."""
         self.escaped: set[int] = set()
         """Places in `text` of characters that a backslash made plain."""
+        self.quoted = False
+        """It stands in a block quotation."""
+        self.numbered = False
+        """It is a cell of message numbers."""
         self._starts: list[int] = []
         self._places: list[int] = []
         self._parts: list[str] = []
@@ -93,17 +102,21 @@ def _parser() -> MarkdownIt:
 
 def read_blocks(markdown: str) -> list[Block]:
     """All blocks of an essay, in order; front matter and comments are left out."""
-    seen = _HIDDEN.sub(lambda match: match[0] if match["fence"] else re.sub(r"[^\n]", " ", match[0]), markdown)
+    seen = _HIDDEN.sub(lambda match: match[0] if match["fence"] else re.sub(r"[^\r\n]", " ", match[0]), markdown)
     lines = re.split(r"\r\n|\n|\r", seen)
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", seen))]
     tokens = _parser().parse(seen)
     blocks: list[Block] = []
-    heading, cursor = "", dict[int, int]()
+    heading, cursor, depth = "", dict[int, int](), 0
+    numbered = _numbered(tokens)
     for token, before in zip(tokens, [None, *tokens], strict=False):
+        depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
         if token.type not in ("inline", "fence", "code_block") or token.map is None:
             continue
         kind = _kind(token, before)
         block = Block(kind, heading)
+        block.numbered = id(token) in numbered
+        block.quoted = depth > 0 and kind in ("paragraph", "item")
         for piece, place in _placed(token, lines, starts, cursor):
             if kind == "fence":
                 block.add(piece, place)
@@ -112,6 +125,27 @@ def read_blocks(markdown: str) -> list[Block]:
         blocks.append(block.close())
         heading = block.text if kind == "heading" else heading
     return [block for block in blocks if block.text.strip()]
+
+
+def _numbered(tokens: Sequence[Token]) -> set[int]:
+    """The cells, by `id`, that hold numbers of messages, as the head of their column says."""
+    found, column, heads = set[int](), -1, dict[int, str]()
+    for before, token in pairwise(tokens):
+        if before.type == "table_open":
+            heads = {}
+        column = -1 if token.type == "tr_open" else column
+        if before.type == "th_open":
+            column += 1
+            heads[column] = token.content.strip(" *_`").lower()
+        elif before.type == "td_open":
+            column += 1
+            head, cell = heads.pop(column, ""), token.content.strip()
+            if head == "#" and cell in ("0", "1"):
+                continue  # it counts its rows
+            heads[column] = head
+            if _NUMBERS.fullmatch(cell) and _HEADS.fullmatch(head):
+                found.add(id(token))
+    return found
 
 
 def _kind(token: Token, before: Token | None) -> BlockKind:

@@ -75,6 +75,11 @@ def read_quotation(quotation: Quotation, text: str, *, fenced: bool) -> Wanted:
     return Wanted(quotation, tuple(parts), text[start : quotation.start], fenced)
 
 
+def is_unmarked(quotation: Quotation, text: str) -> bool:
+    """Whether it is a sentence of a block quotation, without marks of its own."""
+    return not quotation.code and text[quotation.start : quotation.end] == quotation.words
+
+
 def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -> Finding | None:
     """What is known of a quotation from the messages the essay cites; None when only a search of all can tell.
 

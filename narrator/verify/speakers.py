@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from narrator.report import Match
 from narrator.sanitize import one_line
-from narrator.verify.clauses import Clause
+from narrator.verify.clauses import Clause, Quotation
 from narrator.verify.quotations import Finding, Wanted
 from narrator.verify.scope import Scope
 from narrator.verify.spans import Row
@@ -40,7 +40,7 @@ _ACTING = re.compile(
     rf"[Tt]he\s+{_WHO}{_ADVERB}\s+(?P<verb>did not|never|\w{{2,}}ed|{_SAID}|{_DID}|{_IRREGULAR})\b"
 )
 _STORED = re.compile(
-    r"\b[Mm](?:essage|sg)\s+(?P<index>\d+)\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?"
+    r"\b[Mm](?:essage|sg)\s+(?P<index>\d{1,15})\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?"
     r"(?P<role>user|assistant)(?:['’]s)?\s+(?:message|turn|step|reply|answer|request)\b(?!\s+\d)"
 )
 _ACTOR = re.compile(r"\b[Tt]he (?:user|assistant|agent|model|harness)\b")
@@ -59,6 +59,40 @@ _SIDE = {
     "command": "tool",
     "log": "tool",
 }
+_PERSON = r"(?P<who>user|person|human|operator|assistant|agent|model|tool)"
+_MESSAGE = r"(?:message|msg)\s+\d{1,15}"
+_CLOSES = r"(?:wrote|said|asked|answered|replied|typed|ordered)\b"
+_READS = r"(?:reads?|says|said|ran|runs|was|were|is|are)"
+_LEADING = tuple(
+    re.compile(rf"{pattern}\s*[,:]?\s*$", re.IGNORECASE)
+    for pattern in (
+        rf"\bas\s+the\s+{_PERSON}\s+(?:put|puts|phrased|phrases|worded|had)\s+it",
+        rf"\baccording\s+to\s+the\s+{_PERSON}",
+        rf"\bthe\s+{_PERSON}['’]s\s+(?:own\s+|exact\s+)?words\s+{_READS}",
+        rf"^\W*(?:the\s+)?{_PERSON}(?:\s*\({_MESSAGE}\)|\s*\[{_MESSAGE}\])?\s*:",
+        r"\bthe\s+(?P<who>tool)\s+(?:printed|prints|returned|returns|showed|shows)",
+    )
+)
+"""Right before a quotation: whose words it is said to be."""
+_HOLDING = tuple(
+    re.compile(rf"{pattern}\s*[,:]?\s*$", re.IGNORECASE)
+    for pattern in (
+        rf"\bthe\s+{_PERSON}['’]s\s+{_MESSAGE}\s+{_READS}",
+        rf"\b{_MESSAGE},\s+(?:by|from|of)\s+the\s+{_PERSON},\s+{_READS}",
+    )
+)
+"""Right before a quotation: whose message holds it, output of its tools included."""
+_TRAILING = tuple(
+    re.compile(rf"^\s*{pattern}", re.IGNORECASE)
+    for pattern in (
+        rf",?\s*(?:wrote|writes|said|says|replied|replies|typed|noted|explained|concluded)\s+the\s+{_PERSON}\b(?!['’])",
+        rf",?\s*the\s+{_PERSON}{_ADVERB}\s+{_CLOSES}(?=\s*(?:[.,;:]|$|\[|in {_MESSAGE}))",
+        rf"(?:was|is|were)\s+what\s+the\s+{_PERSON}{_ADVERB}\s+(?:{_SAID})\b",
+        rf"[—–]\s*the\s+{_PERSON}\s*(?=[.,;]|$|\[)",
+    )
+)
+"""Right behind a quotation that begins a sentence."""
+_ANYBODY = re.compile(rf"\b{_WHO}\b", re.IGNORECASE)
 _SPOKEN = {
     "synthetic": "harness",
     "reasoning": "assistant",
@@ -109,11 +143,10 @@ def judge_speakers(
 def _wrong_words(text: str, clause: Clause, wanted: Wanted, messages: Sequence[Told]) -> Charge | None:
     """A quotation whose speaker, named right before it, is another than the record has."""
     quotation = wanted.quotation
-    before = text[max(clause.sentence[0], quotation.start - _BEFORE) : quotation.start]
-    found = [one for one in _SAYING.finditer(before) if one["owner"] is None]
-    if not found or re.search(r"[\"”’`]", before[found[-1].end() :]):
+    speaker = _said_before(text, clause, quotation.start) or _said_around(text, clause, quotation)
+    if speaker is None:
         return None
-    named, verb = _SIDE[found[-1]["who"].lower()], found[-1]["verb"]
+    named, verb = speaker
     sides = {side: told for told in messages for side in _speakers(wanted, told)}
     if not sides or _fits(named, verb, set(sides)):
         return None
@@ -121,6 +154,30 @@ def _wrong_words(text: str, clause: Clause, wanted: Wanted, messages: Sequence[T
     says = f"these are the {actual}'s words in message {told.index}, not the {named}'s"
     nearest = Match(index=told.index, text=one_line(quotation.words, 200))
     return Charge(quotation.start, quotation.end, Finding("wrong-role", says, nearest=nearest))
+
+
+def _said_before(text: str, clause: Clause, start: int) -> tuple[str, str] | None:
+    """The side that is said to have said, written or asked what begins at `start`, and the verb."""
+    before = text[max(clause.sentence[0], start - _BEFORE) : start]
+    found = [one for one in _SAYING.finditer(before) if one["owner"] is None]
+    if not found or re.search(r"[\"”’`]", before[found[-1].end() :]):
+        return None
+    return _SIDE[found[-1]["who"].lower()], found[-1]["verb"]
+
+
+def _said_around(text: str, clause: Clause, quotation: Quotation) -> tuple[str, str] | None:
+    """The side that other words right round a quotation give it to, and a verb; None where two may be meant."""
+    before = text[max(clause.sentence[0], quotation.start - _BEFORE) : quotation.start]
+    behind = text[quotation.end : min(clause.sentence[1], quotation.end + _BEFORE)]
+    named = {_SIDE[one["who"].lower()] for one in _ANYBODY.finditer(f"{before} \ufffc {behind}")}
+    if len(named) != 1 or re.search(r"[\"“”`]", before + behind):
+        return None
+    for patterns, verb, words in ((_LEADING, "said", before), (_HOLDING, "reads", before), (_TRAILING, "said", behind)):
+        if patterns is _TRAILING and re.search(r"\w", before):
+            continue
+        if any(pattern.search(words) for pattern in patterns):
+            return next(iter(named)), verb
+    return None
 
 
 def _speakers(wanted: Wanted, told: Told) -> set[str]:

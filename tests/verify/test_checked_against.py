@@ -119,6 +119,11 @@ ODD = [
     ("no digits that are ASCII", "It took ٣٤ GB [msg ١]."),
     ("control characters", "It\x00 said \x1b[31m“done”\x1b[0m [msg 5].\r"),
     ("a very long line", "It ran `x` and “y” at 12:00 [msg 1]. " * 2000),
+    (
+        "more digits than a number may have",
+        f"x [msg 0–{'9' * 5000}], message {'9' * 5000}, {'9' * 5000} GB, {'9' * 400}",
+    ),
+    ("a span and a role of too many digits", f"{'9' * 400} min 3 s; message {'9' * 5000} is a user message [msg 1]."),
     ("many open marks", "“" * 3000 + "[msg 1]" * 300),
 ]
 
@@ -137,6 +142,19 @@ def test_essays_of_the_offline_writer_are_true() -> None:
     for target in (0, 60, 100, 143, 144, 170):
         essay = compose(plan_essay(take_context(session, target)))
         assert failed(verify_essay(essay, evidence_of_session(session))) == [], target
+
+
+def test_a_number_longer_than_any_message_number_names_no_message(tmp_path: Path) -> None:
+    assert [one.kind for one in checked(tmp_path, f"It stopped [msg 2], as message {'9' * 5000} says.").failures] == [
+        "no-such-message"
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_front_matter_is_not_judged(tmp_path: Path, end: str) -> None:
+    essay = end.join(["---", "title: 99.5 GB", "---", "", "It used 34.5 GB [msg 1].", ""])
+    report = checked(tmp_path, essay)
+    assert (failed(report), report.counts.figures) == ([], 1)
 
 
 SPOILT = [

@@ -34,6 +34,9 @@ TRUE = [
     ("then", "It looked [msg 1], then it installed [msg 6]."),
     ("then, a sentence later", "It looked [msg 1]. Then it installed [msg 6]."),
     ("before it", "Message 7, right before it, was measured [msg 7, 8]."),
+    ("before, with a pluperfect", "Before it stopped [msg 2], the log had been opened [msg 4]."),
+    ("before, with a time of day", "It ended at 08:57:22 [msg 4], before it was told to go on [msg 3]."),
+    ("after, inverted", "After “continue” [msg 3] came “done” [msg 5]."),
     ("the recorded end", "The turn was interrupted; by whom is not known [msg 4]."),
     ("a cause that is only a reading", "One reading is that the turn timed out [msg 4]."),
     ("a cause that is denied", "It was not a provider error that ended the turn [msg 4]."),
@@ -101,6 +104,11 @@ FALSE = [
         "It looked [msg 1]. Earlier it installed [msg 6].",
         ["wrong-order: Earlier it installed [msg 6]."],
     ),
+    (
+        "after, inverted",
+        "After “done” [msg 5] came “continue” [msg 3].",
+        ["wrong-order: After “done” [msg 5] came “continue” [msg 3]."],
+    ),
     ("a time-out that is not recorded", "The turn timed out [msg 4].", ["wrong-message: timed out"]),
     ("a crash that is not recorded", "The turn crashed [msg 4].", ["wrong-message: turn crashed"]),
     (
@@ -132,6 +140,81 @@ FALSE = [
 @pytest.mark.parametrize(("markdown", "expected"), [pytest.param(*row[1:], id=row[0]) for row in FALSE])
 def test_a_false_claim_is_found(tmp_path: Path, markdown: str, expected: list[str]) -> None:
     assert failed(checked(tmp_path, markdown)) == expected
+
+
+ORDERS = [
+    ("said the user", "“{},” said the user [msg {}]."),
+    ("wrote the user, message named", "“{},” wrote the user in message {}."),
+    ("the user wrote", "“{},” the user wrote [msg {}]."),
+    ("the user answered, comma outside", "“{}”, the user answered [msg {}]."),
+    ("as the user put it", "As the user put it, “{}” [msg {}]."),
+    ("according to the user", "According to the user, “{}” [msg {}]."),
+    ("the user's words", "The user's words were “{}” [msg {}]."),
+    ("was what the user said", "“{}” was what the user said [msg {}]."),
+    ("a label", "User: “{}” [msg {}]."),
+    ("a bold label", "**User:** “{}” [msg {}]."),
+    ("a label with its message", "The user (message {1}): “{0}” [msg {1}]."),
+    ("a dash", "“{}” — the user [msg {}]."),
+    ("the user's message", "The user's message {1} reads “{0}” [msg {1}]."),
+    ("a message by the user", "Message {1}, by the user, says “{0}” [msg {1}]."),
+]
+
+
+@pytest.mark.parametrize("order", [pytest.param(row[1], id=row[0]) for row in ORDERS])
+def test_a_speaker_is_known_in_every_word_order(tmp_path: Path, order: str) -> None:
+    other = order.replace("User", "Assistant").replace("user", "assistant")
+    assert failed(checked(tmp_path, order.format("how fast is it", 8))) == []
+    assert failed(checked(tmp_path, other.format("I will look at the log first", 1))) == []
+    kinds = [
+        [one.kind for one in checked(tmp_path, claim).failures]
+        for claim in (order.format("I will look at the log first", 1), other.format("how fast is it", 8))
+    ]
+    assert kinds == [["wrong-role"], ["wrong-role"]]
+
+
+UNSURE = [
+    ("a tool's words", "The tool printed “loaded 1,171 rules” [msg 1]."),
+    ("output in the assistant's message", "Message 1, by the assistant, reads “loaded 1,171 rules” [msg 1]."),
+    ("words another answers", "After “how fast is it”, the assistant answered [msg 8, 9]."),
+    ("two speakers", "“how fast is it,” said the user, and the assistant answered it [msg 8]."),
+    ("words that told the assistant", "“continue” told the assistant to go on [msg 3]."),
+    ("words that asked the assistant", "“how fast is it” asked the assistant for a figure [msg 8]."),
+    ("two quotations", "“continue” and then “done”, the assistant answered [msg 3, 5]."),
+    ("words of an answer behind", "“how fast is it” — the assistant measured it [msg 8, 9]."),
+]
+
+
+@pytest.mark.parametrize("markdown", [pytest.param(row[1], id=row[0]) for row in UNSURE])
+def test_an_unsure_speaker_is_not_accused(tmp_path: Path, markdown: str) -> None:
+    assert failed(checked(tmp_path, markdown)) == []
+
+
+def test_what_the_user_typed_is_not_what_a_tool_printed(tmp_path: Path) -> None:
+    assert [one.kind for one in checked(tmp_path, "The tool printed “how fast is it” [msg 8].").failures] == [
+        "wrong-role"
+    ]
+
+
+COLUMNS = [
+    ("Message", "2", "message", 1, []),
+    ("a bold Msg", "2–4, 6", "**Msg**", 1, []),
+    ("a sign", "7", "#", 1, []),
+    ("a message that is not there", "144", "Message", 1, ["no-such-message: 144"]),
+    ("more digits than a number may have", "9" * 20, "Msg", 1, [f"no-such-message: {'9' * 20}"]),
+    ("a sign that counts the rows", "1", "#", 0, []),
+    ("messages that are counted", "144", "Messages", 0, ["figure-not-found: 144"]),
+    ("words under the head", "the 144th", "Message", 0, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("cell", "head", "citations", "expected"), [pytest.param(*row[1:], id=row[0]) for row in COLUMNS]
+)
+def test_a_column_of_messages_cites_them(
+    tmp_path: Path, cell: str, head: str, citations: int, expected: list[str]
+) -> None:
+    report = checked(tmp_path, f"It stopped [msg 2].\n\n| What | {head} |\n|---|---|\n| it stopped | {cell} |\n")
+    assert (failed(report), report.counts.citations - 1) == (expected, citations)
 
 
 def test_an_essay_without_brackets_cites_by_naming_messages(tmp_path: Path) -> None:

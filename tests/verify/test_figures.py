@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from opened import opened
+from recordings import assistant, export, user
 from stage import checked, failed, statement
+
+from narrator.verify import evidence_of_session, verify_essay
 
 TRUE = [
     ("a number with its unit", "It used 34.5 GB [msg 1]."),
@@ -119,3 +123,13 @@ MORE = [
 @pytest.mark.parametrize(("markdown", "text", "verdict"), [pytest.param(*row[1:], id=row[0]) for row in MORE])
 def test_a_figure_is_judged(tmp_path: Path, markdown: str, text: str, verdict: str) -> None:
     assert statement(checked(tmp_path, markdown), text).verdict == verdict
+
+
+def test_a_port_behind_an_address_is_found(tmp_path: Path) -> None:
+    said = assistant("It listens on http://0.0.0.0:8000 since 14:8123.")
+    evidence = evidence_of_session(opened(tmp_path, export(user("go"), said)))
+    kinds = {
+        port: [one.kind for one in verify_essay(f"It is port {port} [msg 1].", evidence).failures]
+        for port in (8000, 8123)
+    }
+    assert kinds == {8000: [], 8123: ["figure-not-found"]}

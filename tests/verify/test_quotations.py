@@ -131,3 +131,27 @@ def test_a_span_counts_code_points_of_the_markdown(tmp_path: Path) -> None:
     markdown = '# 🎉 *x*\r\n\r\n> 🎉 It **said** "nothing of the kind ever" \\[x\\] [msg 1].\r\n'
     (failure,) = checked(tmp_path, markdown).failures
     assert markdown[slice(*failure.span)] == '"nothing of the kind ever"'
+
+
+BLOCKS = [
+    ("cited inside", "> {} [msg 1]", True),
+    ("cited in a line of its own", "> {}\n>\n> — [msg 1]", True),
+    ("a source in the same paragraph", "> {}\n> — the assistant [msg 1]", True),
+    ("cited right before", "It began so [msg 1]:\n\n> {}", True),
+    ("cited right behind", "> {}\n\nSo it began [msg 1].", True),
+    ("no citation near", "> {}", False),
+]
+
+
+@pytest.mark.parametrize(("block", "judged"), [pytest.param(*row[1:], id=row[0]) for row in BLOCKS])
+def test_a_block_quotation_without_marks_is_a_quotation(tmp_path: Path, block: str, judged: bool) -> None:
+    true = checked(tmp_path, block.format("I will look at the log first."))
+    assert (failed(true), true.counts.quotations, true.counts.unjudged) == ([], 1, int(not judged))
+    false = checked(tmp_path, block.format("I will look at the log first. The database is gone for good."))
+    assert [one.text for one in false.failures] == (["The database is gone for good."] if judged else [])
+    assert false.counts.quotations == 2
+
+
+def test_a_note_set_apart_is_no_quotation(tmp_path: Path) -> None:
+    report = checked(tmp_path, "> **Note:** nothing tells who stopped it [msg 4].")
+    assert (failed(report), report.counts.quotations) == ([], 0)
