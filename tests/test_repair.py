@@ -68,7 +68,7 @@ def test_what_fails_across_sentences_is_one_of_them_all() -> None:
     markdown = "A one. B two. C 33."
     report = charged(markdown, "A one. B two.", kind="uncited", sort="claim")
     (one,) = find_failing(markdown, report)
-    assert (one.text, one.sentences, one.alone) == ("A one. B two.", 2, False)
+    assert (one.text, one.sentences) == ("A one. B two.", 2)
 
 
 def test_a_failure_that_stands_in_no_block_is_no_sentence() -> None:
@@ -80,10 +80,27 @@ def test_a_failure_that_stands_in_no_block_is_no_sentence() -> None:
     ("markdown", "word", "expected"),
     [
         pytest.param("A. B 22. C.", "22", "A. C.", id="from a paragraph"),
-        pytest.param("A. B 22.", "22", "A. ", id="the last of a paragraph"),
+        pytest.param("A. B 22.", "22", "A.", id="the last of a paragraph"),
+        pytest.param("A. B 22.\n\nC.\n", "22", "A.\n\nC.\n", id="the last of a paragraph before another"),
+        pytest.param("A. B 22.\n\n```\nc\n```\n", "22", "A.\n\n```\nc\n```\n", id="the last before a block of code"),
+        pytest.param("A. B 22. \nC.\n", "22", "A.\nC.\n", id="the last of a line, and no blank stays"),
+        pytest.param("A.\nB 22. C.", "22", "A. C.", id="the first of a line"),
+        pytest.param("A 22. B.\n\nC.", "22", "B.\n\nC.", id="at the head of a paragraph"),
+        pytest.param("A 22.\nB.\n\nC.", "22", "B.\n\nC.", id="a line at the head of a paragraph"),
+        pytest.param("- a. B 22.\n- c\n", "22", "- a.\n- c\n", id="the last in an item"),
+        pytest.param("- A 22. B.\n- c\n", "22", "- B.\n- c\n", id="the first in an item"),
+        pytest.param("> A.\n> B 22.\n> C.\n", "22", "> A.\n> C.\n", id="a line of a block quote"),
+        pytest.param("> A 22.\n> C.\n", "22", "> C.\n", id="the first line of a block quote"),
+        pytest.param("A.\n\n> B 22.\n\nC.\n", "22", "A.\n\nC.\n", id="a whole block quote"),
+        pytest.param("> A.\n>\n> B 22.\n>\n> C.\n", "22", "> A.\n>\n> C.\n", id="a paragraph of a block quote"),
+        pytest.param("> A.\n>\n> B 22.\n\nC.\n", "22", "> A.\n\nC.\n", id="the last paragraph of a block quote"),
+        pytest.param("B 22.\n\n\nC.\n", "22", "C.\n", id="the first paragraph"),
+        pytest.param("A.\n\n\nB 22.\n\n\nC.\n", "22", "A.\n\nC.\n", id="one empty line stays of many"),
+        pytest.param("- a\n\n- b 22\n\n- c\n", "22", "- a\n\n- c\n", id="an item of a wide list"),
         pytest.param("A.\n\nB 22.\n\nC.\n", "22", "A.\n\nC.\n", id="a whole paragraph"),
         pytest.param("- a\n- b 22\n- c\n", "22", "- a\n- c\n", id="a whole item"),
-        pytest.param("A.\n\nB 22.", "22", "A.\n\n", id="the last paragraph"),
+        pytest.param("A.\n\nB 22.", "22", "A.", id="the last paragraph"),
+        pytest.param("A.\n\nB 22.\n", "22", "A.\n", id="the last paragraph, and the line ends"),
         pytest.param("# T 22\n\nA.", "22", None, id="not a heading"),
         pytest.param("<b>A 22.</b>\n\nB.", "22", None, id="not from what nobody can tell the edges of"),
         pytest.param("| a |\n|---|\n| 22 |", "22", None, id="not a cell"),
@@ -93,6 +110,15 @@ def test_a_failure_that_stands_in_no_block_is_no_sentence() -> None:
 def test_a_sentence_is_taken_out_with_what_is_its_own(markdown: str, word: str, expected: str | None) -> None:
     (one,) = find_failing(markdown, charged(markdown, word))
     assert take_out(markdown, one) == expected
+
+
+@pytest.mark.parametrize("markdown", ["A.\n\nB 22. C 33.\n\nD.\n", "- A.\n- B 22. C 33.\n- D.\n", "> B 22. C 33.\n"])
+def test_a_block_goes_with_the_last_of_its_sentences(markdown: str) -> None:
+    first, second = find_failing(markdown, charged(markdown, "22", "33"))
+    left = take_out(markdown, second)
+    assert left is not None
+    done = take_out(left, first)
+    assert done in {"A.\n\nD.\n", "- A.\n- D.\n", "\n"}
 
 
 @pytest.mark.parametrize(
