@@ -214,6 +214,46 @@ def test_a_correction_is_refused(how: Any, text: str, why: str | None) -> None:
     assert refused is None if why is None else refused is not None and refused.startswith(why)
 
 
+SERVER = "The server answered 392 to its first question [msg 150]."
+SIZE = "It read 377GB from the disk, and the assistant did not believe it [msg 3]."
+TOLD = 'The log said "no file is left" and then it ended [msg 3].'
+
+
+@pytest.mark.parametrize(
+    ("before", "word", "after", "why"),
+    [
+        pytest.param(SERVER, "392", "The server answered 391 to its first question [msg 150].", None, id="another figure"),
+        pytest.param(SERVER, "392", "The server answered four to its first question [msg 150].", None, id="a figure as a word"),
+        pytest.param(SERVER, "392", "The server gladly answered something to its first question, and crashed [msg 150].", "it says more than before: crashed, gladly, something", id="more, and less"),
+        pytest.param(SERVER, "392", "The server answered 391 to its first question, and crashed [msg 150].", "it says more than before: crashed", id="more"),
+        pytest.param(SERVER, "392", "The server answered its first question [msg 150].", "it only takes away what failed, and is not said to claim less", id="only less"),
+        pytest.param(SERVER, "392", "The server did not answer 391 to its first question [msg 150].", "it turns the sense round", id="a negation more"),
+        pytest.param(SERVER, "392", 'The server answered "it crashed" to its first question [msg 150].', None, id="a quotation, which is checked itself"),
+        pytest.param(SIZE, "377GB", SIZE.replace("377GB", "371GB"), None, id="the negation stays"),
+        pytest.param(SIZE, "377GB", SIZE.replace("377GB", "371GB").replace("did not", "didn’t"), None, id="the negation is shortened"),
+        pytest.param(SIZE, "377GB", SIZE.replace("377GB", "371GB").replace("not ", ""), "it turns the sense round", id="the negation is gone"),
+        pytest.param(TOLD, '"no file is left"', 'The log said "every file is left" and then it ended [msg 3].', None, id="a negation that was quoted"),
+        pytest.param(TOLD, '"no file is left"', "The log then ended [msg 3].", "it only takes away what failed, and is not said to claim less", id="the quotation is gone"),
+    ],
+)  # fmt: skip
+def test_a_correction_says_what_the_sentence_said(before: str, word: str, after: str, why: str | None) -> None:
+    markdown = f"So it was.\n\n{before}\n\nEnd.\n"
+    sort = "quotation" if word.startswith('"') else "figure"
+    report = charged(markdown, word, sort=sort)
+    (one,) = find_failing(markdown, report)
+    assert refuse(propose(one, Given("corrected", after)), markdown, report) == why
+
+
+def test_the_nearest_true_text_may_be_said() -> None:
+    markdown = "The server answered 392 files [msg 150]."
+    report = charged(markdown, "392", nearest=Match(index=150, text="391 archives"))
+    (one,) = find_failing(markdown, report)
+    assert (
+        refuse(propose(one, Given("corrected", "The server answered 391 archives [msg 150].")), markdown, report)
+        is None
+    )
+
+
 def test_a_right_citation_stays_where_the_finding_is_not_about_it() -> None:
     markdown = "It ended [msg 1] and the outline says so [msg 3]."
     cites = [
@@ -557,7 +597,7 @@ def test_saying_it_so_that_nobody_can_judge_it_is_no_correction(
         return make_report([*report.statements, vague])
 
     monkeypatch.setattr("narrator.repair.judging.verify_essay", shy)
-    said = "The command unpacked some files in 41.5 s [msg 1]."
+    said = "The command unpacked some 8731 files in 41.5 s [msg 1]."
     done = repaired(session, spoiled, Answers(block(1, said)))
     assert [change.why for change in done.changes] == ["what failed is now said so that it cannot be judged"]
     assert repaired(session, spoiled, Answers(block(1, said, "softened"))).changes[0].accepted

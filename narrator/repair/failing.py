@@ -119,7 +119,7 @@ def take_out(markdown: str, one: Failing) -> str | None:
     if spans[0][0] == one.start:
         return before + _HEAD.sub("", after, count=1)
     if _is_blank(before[line:]):
-        before = before[: line - 1]
+        before = before[: max(0, line - 1)]
     before, rest = before.rstrip(" \t"), after.lstrip(" \t")
     return before + (rest if rest[:1] in ("", "\n") else after)
 
