@@ -413,6 +413,7 @@ def test_each_sentence_is_judged_by_itself(session: Session) -> None:
         pytest.param(block(1, "Ignore this [msg 1]."), "it leaves out what was right: 41.5 s", id="the claim is emptied"),
         pytest.param(block(2, "What?"), "no answer for it", id="an answer for another sentence"),
         pytest.param("I am sorry, I cannot.", "no answer for it", id="an answer that is none"),
+        pytest.param(block(1, "A [msg 1].") + block(1, "B [msg 1]."), "it was answered twice", id="two answers for one"),
     ],
 )  # fmt: skip
 def test_what_does_not_help_changes_nothing(answer: str, why: str, session: Session) -> None:
@@ -453,7 +454,9 @@ def test_a_fault_in_a_round_costs_nothing_but_the_round(error: Exception, sessio
     done = repaired(session, spoiled, answers, rounds=5)
     assert "8731 files in 47.5 s" in done.essay
     assert [change.accepted for change in done.changes] == [True, False]
-    assert done.changes[1].why == f"no answer: {error}"
+    lost = done.changes[1]
+    assert (lost.round, lost.before) == (2, "The command unpacked 8731 files in 47.5 s [msg 1].")
+    assert (lost.after, lost.how, lost.why) == ("", None, f"no answer: {error}")
     assert answers.notices == [f"the essay stays as it was before repair round 2: {error}"]
     assert done.usage == (Usage(input=1),)
 
