@@ -135,7 +135,7 @@ class Repair(Record):
     round: int
     """From 1."""
     before: str
-    """The sentence as it stood, Markdown; "" where the whole round came to nothing."""
+    """The sentence as it stood, Markdown."""
     after: str
     """What came back for it; "" where nothing did, or where it was to be left out."""
     accepted: bool

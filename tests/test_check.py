@@ -78,7 +78,11 @@ UNUSABLE = [
     ("no session", ["essay.md"], "essay needs its recording"),
     ("no such file", ["gone.md", "session.json"], "no such file"),
     ("no such session", ["essay.md", "gone.json"], "gone.json"),
-    ("not a text", ["bytes.md", "session.json"], "not a text"),
+    ("not a text", ["bytes.md", "session.json"], "not UTF-8"),
+    ("Latin-1", ["latin.md", "session.json"], "not UTF-8"),
+    ("an empty file", ["void.md", "session.json"], "the file is empty"),
+    ("a file of blanks", ["blank.md", "session.json"], "the file is empty"),
+    ("a JSON list", ["list.json", "session.json"], "not a draft"),
     ("a page", ["page.md", "session.json"], "an HTML page"),
     ("JSON that is no draft", ["other.json", "session.json"], "not a draft"),
     ("an empty folder", ["empty", "session.json"], "no draft"),
@@ -91,6 +95,10 @@ def test_what_cannot_be_used_is_exit_2_and_one_line(tmp_path: Path, session: str
     for name, body in (
         ("essay.md", TRUE),
         ("bytes.md", b"\xff\xfe\x00"),
+        ("latin.md", "It was a café [msg 1].".encode("latin-1")),
+        ("void.md", b""),
+        ("blank.md", " \n\n"),
+        ("list.json", "[]"),
         ("page.md", "<!DOCTYPE html><p>x"),
         ("other.json", '{"a": 1}'),
     ):
@@ -156,7 +164,33 @@ def test_a_folder_is_checked_in_one_run_and_a_bad_file_stops_nothing(tmp_path: P
     assert "schema" in rows[2]["error"]
     (line,) = ran.lines
     assert "c.json" in line
-    assert run("check", str(folder), session).out.splitlines()[-1].startswith("4 essays: ")
+    assert run("check", str(folder), session).out.splitlines()[-1].startswith("3 essays checked, 1 could not be read: ")
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "says"),
+    [
+        pytest.param({"a.md": TRUE}, 0, "1 essay checked: 1 citations", id="one"),
+        pytest.param({"a.md": TRUE, "b.md": TRUE}, 0, "2 essays checked: 2 citations", id="two"),
+        pytest.param({"a.md": TRUE, "b.json": "[]"}, 1, "1 essay checked, 1 could not be read: 1 cit", id="no draft"),
+        pytest.param({"a.md": "", "b.json": "[]"}, 2, "0 essays checked, 2 could not be read", id="nothing was read"),
+    ],
+)
+def test_the_last_line_on_a_folder_says_what_was_read(
+    tmp_path: Path, session: str, files: dict[str, str], code: int, says: str
+) -> None:
+    for name, text in files.items():
+        essay(tmp_path / "essays", text, name)
+    ran = run("check", str(tmp_path / "essays"), session)
+    last = ran.out.splitlines()[-1]
+    assert (ran.code, last.startswith(says)) == (code, True)
+    assert ("nothing failed" in last) is (code != 2)
+
+
+def test_an_empty_standard_input_is_exit_2_and_one_line(session: str) -> None:
+    ran = run("check", "-", session, stdin=b"")
+    (line,) = ran.lines
+    assert (ran.code, ran.out, "stdin is empty" in line) == (2, "", True)
 
 
 def test_a_page_of_markdown_is_checked_without_what_stands_under_it(tmp_path: Path, session: str) -> None:

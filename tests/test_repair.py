@@ -68,7 +68,7 @@ def test_what_fails_across_sentences_is_one_of_them_all() -> None:
     markdown = "A one. B two. C 33."
     report = charged(markdown, "A one. B two.", kind="uncited", sort="claim")
     (one,) = find_failing(markdown, report)
-    assert (one.text, one.sentences, one.alone) == ("A one. B two.", 2, False)
+    assert (one.text, one.sentences) == ("A one. B two.", 2)
 
 
 def test_a_failure_that_stands_in_no_block_is_no_sentence() -> None:
@@ -80,10 +80,27 @@ def test_a_failure_that_stands_in_no_block_is_no_sentence() -> None:
     ("markdown", "word", "expected"),
     [
         pytest.param("A. B 22. C.", "22", "A. C.", id="from a paragraph"),
-        pytest.param("A. B 22.", "22", "A. ", id="the last of a paragraph"),
+        pytest.param("A. B 22.", "22", "A.", id="the last of a paragraph"),
+        pytest.param("A. B 22.\n\nC.\n", "22", "A.\n\nC.\n", id="the last of a paragraph before another"),
+        pytest.param("A. B 22.\n\n```\nc\n```\n", "22", "A.\n\n```\nc\n```\n", id="the last before a block of code"),
+        pytest.param("A. B 22. \nC.\n", "22", "A.\nC.\n", id="the last of a line, and no blank stays"),
+        pytest.param("A.\nB 22. C.", "22", "A. C.", id="the first of a line"),
+        pytest.param("A 22. B.\n\nC.", "22", "B.\n\nC.", id="at the head of a paragraph"),
+        pytest.param("A 22.\nB.\n\nC.", "22", "B.\n\nC.", id="a line at the head of a paragraph"),
+        pytest.param("- a. B 22.\n- c\n", "22", "- a.\n- c\n", id="the last in an item"),
+        pytest.param("- A 22. B.\n- c\n", "22", "- B.\n- c\n", id="the first in an item"),
+        pytest.param("> A.\n> B 22.\n> C.\n", "22", "> A.\n> C.\n", id="a line of a block quote"),
+        pytest.param("> A 22.\n> C.\n", "22", "> C.\n", id="the first line of a block quote"),
+        pytest.param("A.\n\n> B 22.\n\nC.\n", "22", "A.\n\nC.\n", id="a whole block quote"),
+        pytest.param("> A.\n>\n> B 22.\n>\n> C.\n", "22", "> A.\n>\n> C.\n", id="a paragraph of a block quote"),
+        pytest.param("> A.\n>\n> B 22.\n\nC.\n", "22", "> A.\n\nC.\n", id="the last paragraph of a block quote"),
+        pytest.param("B 22.\n\n\nC.\n", "22", "C.\n", id="the first paragraph"),
+        pytest.param("A.\n\n\nB 22.\n\n\nC.\n", "22", "A.\n\nC.\n", id="one empty line stays of many"),
+        pytest.param("- a\n\n- b 22\n\n- c\n", "22", "- a\n\n- c\n", id="an item of a wide list"),
         pytest.param("A.\n\nB 22.\n\nC.\n", "22", "A.\n\nC.\n", id="a whole paragraph"),
         pytest.param("- a\n- b 22\n- c\n", "22", "- a\n- c\n", id="a whole item"),
-        pytest.param("A.\n\nB 22.", "22", "A.\n\n", id="the last paragraph"),
+        pytest.param("A.\n\nB 22.", "22", "A.", id="the last paragraph"),
+        pytest.param("A.\n\nB 22.\n", "22", "A.\n", id="the last paragraph, and the line ends"),
         pytest.param("# T 22\n\nA.", "22", None, id="not a heading"),
         pytest.param("<b>A 22.</b>\n\nB.", "22", None, id="not from what nobody can tell the edges of"),
         pytest.param("| a |\n|---|\n| 22 |", "22", None, id="not a cell"),
@@ -93,6 +110,15 @@ def test_a_failure_that_stands_in_no_block_is_no_sentence() -> None:
 def test_a_sentence_is_taken_out_with_what_is_its_own(markdown: str, word: str, expected: str | None) -> None:
     (one,) = find_failing(markdown, charged(markdown, word))
     assert take_out(markdown, one) == expected
+
+
+@pytest.mark.parametrize("markdown", ["A.\n\nB 22. C 33.\n\nD.\n", "- A.\n- B 22. C 33.\n- D.\n", "> B 22. C 33.\n"])
+def test_a_block_goes_with_the_last_of_its_sentences(markdown: str) -> None:
+    first, second = find_failing(markdown, charged(markdown, "22", "33"))
+    left = take_out(markdown, second)
+    assert left is not None
+    done = take_out(left, first)
+    assert done in {"A.\n\nD.\n", "- A.\n- D.\n", "\n"}
 
 
 @pytest.mark.parametrize(
@@ -186,6 +212,46 @@ def test_a_correction_is_refused(how: Any, text: str, why: str | None) -> None:
     (one,) = find_failing(markdown, report)
     refused = refuse(propose(one, Given(how, text)), markdown, report)
     assert refused is None if why is None else refused is not None and refused.startswith(why)
+
+
+SERVER = "The server answered 392 to its first question [msg 150]."
+SIZE = "It read 377GB from the disk, and the assistant did not believe it [msg 3]."
+TOLD = 'The log said "no file is left" and then it ended [msg 3].'
+
+
+@pytest.mark.parametrize(
+    ("before", "word", "after", "why"),
+    [
+        pytest.param(SERVER, "392", "The server answered 391 to its first question [msg 150].", None, id="another figure"),
+        pytest.param(SERVER, "392", "The server answered four to its first question [msg 150].", None, id="a figure as a word"),
+        pytest.param(SERVER, "392", "The server gladly answered something to its first question, and crashed [msg 150].", "it says more than before: crashed, gladly, something", id="more, and less"),
+        pytest.param(SERVER, "392", "The server answered 391 to its first question, and crashed [msg 150].", "it says more than before: crashed", id="more"),
+        pytest.param(SERVER, "392", "The server answered its first question [msg 150].", "it only takes away what failed, and is not said to claim less", id="only less"),
+        pytest.param(SERVER, "392", "The server did not answer 391 to its first question [msg 150].", "it turns the sense round", id="a negation more"),
+        pytest.param(SERVER, "392", 'The server answered "it crashed" to its first question [msg 150].', None, id="a quotation, which is checked itself"),
+        pytest.param(SIZE, "377GB", SIZE.replace("377GB", "371GB"), None, id="the negation stays"),
+        pytest.param(SIZE, "377GB", SIZE.replace("377GB", "371GB").replace("did not", "didn’t"), None, id="the negation is shortened"),
+        pytest.param(SIZE, "377GB", SIZE.replace("377GB", "371GB").replace("not ", ""), "it turns the sense round", id="the negation is gone"),
+        pytest.param(TOLD, '"no file is left"', 'The log said "every file is left" and then it ended [msg 3].', None, id="a negation that was quoted"),
+        pytest.param(TOLD, '"no file is left"', "The log then ended [msg 3].", "it only takes away what failed, and is not said to claim less", id="the quotation is gone"),
+    ],
+)  # fmt: skip
+def test_a_correction_says_what_the_sentence_said(before: str, word: str, after: str, why: str | None) -> None:
+    markdown = f"So it was.\n\n{before}\n\nEnd.\n"
+    sort = "quotation" if word.startswith('"') else "figure"
+    report = charged(markdown, word, sort=sort)
+    (one,) = find_failing(markdown, report)
+    assert refuse(propose(one, Given("corrected", after)), markdown, report) == why
+
+
+def test_the_nearest_true_text_may_be_said() -> None:
+    markdown = "The server answered 392 files [msg 150]."
+    report = charged(markdown, "392", nearest=Match(index=150, text="391 archives"))
+    (one,) = find_failing(markdown, report)
+    assert (
+        refuse(propose(one, Given("corrected", "The server answered 391 archives [msg 150].")), markdown, report)
+        is None
+    )
 
 
 def test_a_right_citation_stays_where_the_finding_is_not_about_it() -> None:
@@ -347,6 +413,7 @@ def test_each_sentence_is_judged_by_itself(session: Session) -> None:
         pytest.param(block(1, "Ignore this [msg 1]."), "it leaves out what was right: 41.5 s", id="the claim is emptied"),
         pytest.param(block(2, "What?"), "no answer for it", id="an answer for another sentence"),
         pytest.param("I am sorry, I cannot.", "no answer for it", id="an answer that is none"),
+        pytest.param(block(1, "A [msg 1].") + block(1, "B [msg 1]."), "it was answered twice", id="two answers for one"),
     ],
 )  # fmt: skip
 def test_what_does_not_help_changes_nothing(answer: str, why: str, session: Session) -> None:
@@ -387,7 +454,9 @@ def test_a_fault_in_a_round_costs_nothing_but_the_round(error: Exception, sessio
     done = repaired(session, spoiled, answers, rounds=5)
     assert "8731 files in 47.5 s" in done.essay
     assert [change.accepted for change in done.changes] == [True, False]
-    assert done.changes[1].why == f"no answer: {error}"
+    lost = done.changes[1]
+    assert (lost.round, lost.before) == (2, "The command unpacked 8731 files in 47.5 s [msg 1].")
+    assert (lost.after, lost.how, lost.why) == ("", None, f"no answer: {error}")
     assert answers.notices == [f"the essay stays as it was before repair round 2: {error}"]
     assert done.usage == (Usage(input=1),)
 
@@ -531,7 +600,7 @@ def test_saying_it_so_that_nobody_can_judge_it_is_no_correction(
         return make_report([*report.statements, vague])
 
     monkeypatch.setattr("narrator.repair.judging.verify_essay", shy)
-    said = "The command unpacked some files in 41.5 s [msg 1]."
+    said = "The command unpacked some 8731 files in 41.5 s [msg 1]."
     done = repaired(session, spoiled, Answers(block(1, said)))
     assert [change.why for change in done.changes] == ["what failed is now said so that it cannot be judged"]
     assert repaired(session, spoiled, Answers(block(1, said, "softened"))).changes[0].accepted

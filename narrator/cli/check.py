@@ -52,7 +52,7 @@ def check(
         rows = [_row(result) for result in results]
         typer.echo(json.dumps(rows if folder else _without_file(rows[0]), ensure_ascii=False, indent=1))
     else:
-        for line in _lines(results):
+        for line in _lines(results, folder=folder):
             typer.echo(line)
     if any(result.report is None or not result.report.clean for result in results):
         raise typer.Exit(2 if all(result.report is None for result in results) else 1)
@@ -62,17 +62,21 @@ def _read(essay: str) -> str:
     """The text of a file or of standard input.
 
     Raises:
-        UsageError: there is no such file, or it is no text.
+        UsageError: there is no such file, it is empty, or it is no text.
     """
     from narrator.errors import UsageError, reason
 
     try:
         data = sys.stdin.buffer.read() if essay == "-" else Path(essay).read_bytes()
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{essay}: not a text: give a draft (JSON) or an essay (Markdown)") from error
+        raise UsageError(f"{essay}: not UTF-8: give a draft (JSON) or an essay (Markdown)") from error
     except OSError as error:
         raise UsageError(f"{essay}: {reason(error)}") from error
+    if not text.strip():
+        given = "stdin is empty" if essay == "-" else f"{essay}: the file is empty"
+        raise UsageError(f"{given}: give a draft (JSON) or an essay (Markdown)")
+    return text
 
 
 def _check_folder(folder: Path, desk: _Desk) -> Iterator[Checked]:
@@ -109,7 +113,7 @@ class _Desk:
         from narrator.markdown import FOOTER, without_footer
         from narrator.verify import evidence_of_draft, evidence_of_session, verify_essay
 
-        if text.lstrip().startswith("{"):
+        if text.lstrip().startswith("{") or name.endswith(".json"):
             draft = read_draft(text, name)
             evidence = evidence_of_draft(draft, self._session_of(draft, name, alone=alone))
             return Checked(name, draft.essay.final, verify_essay(draft.essay.final, evidence))
@@ -170,7 +174,7 @@ def _without_file(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "file"}
 
 
-def _lines(results: list[Checked]) -> Iterator[str]:
+def _lines(results: list[Checked], *, folder: bool) -> Iterator[str]:
     """A line a failure, and one on all that was checked."""
     totals = dict.fromkeys(("citations", "quotations", "figures", "derived", "unjudged", "failed"), 0)
     for result in results:
@@ -178,12 +182,17 @@ def _lines(results: list[Checked]) -> Iterator[str]:
             yield from (_line(result, failure) for failure in result.report.failures)
             for name, count in result.report.counts.model_dump().items():
                 totals[name] += count
-    essays = f"{len(results)} essays: " if len(results) > 1 else ""
     failed = f"{totals['failed']} failed" if totals["failed"] else "nothing failed"
-    yield (
-        f"{essays}{totals['citations']} citations, {totals['quotations']} quotations, {totals['figures']} figures "
+    counts = (
+        f"{totals['citations']} citations, {totals['quotations']} quotations, {totals['figures']} figures "
         f"checked ({totals['derived']} derived, {totals['unjudged']} unjudged); {failed}"
     )
+    if folder:
+        read = sum(result.report is not None for result in results)
+        lost = f", {len(results) - read} could not be read" if read < len(results) else ""
+        yield f"{read} essay{'' if read == 1 else 's'} checked{lost}{f': {counts}' if read else ''}"
+    else:
+        yield counts
 
 
 def _line(result: Checked, failure: Failure) -> str:

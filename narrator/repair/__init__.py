@@ -10,7 +10,7 @@ from narrator.errors import NarratorError
 from narrator.prompt import Prompt
 from narrator.repair.failing import Failing, find_failing
 from narrator.repair.judging import Proposal, propose, refuse, settle
-from narrator.repair.request import Given, Tried, build_request, choose_failing, read_answer
+from narrator.repair.request import Given, Tried, build_request, choose_failing, find_repeated, read_answer
 from narrator.reply import Reply
 from narrator.report import Check, Repair, Report
 from narrator.session import Session
@@ -56,8 +56,8 @@ def repair_essay(
             reply = ask(request)
         except NarratorError as error:
             notice(f"the essay stays as it was before repair round {number}: {error}")
-            lost = Repair(round=number, before="", after="", accepted=False, why=f"no answer: {error}")
-            return done._replace(changes=(*done.changes, lost))
+            lost = (_Judged(one, None, f"no answer: {error}").recorded(number) for one in chosen)
+            return done._replace(changes=(*done.changes, *lost))
         given = read_answer(reply.text, len(chosen))
         if not given:
             notice(f"the answer of repair round {number} could not be used; the essay stays as it was")
@@ -66,7 +66,9 @@ def repair_essay(
         evidence = evidence_of_context(prompt.context, session, read=shown)
         # What the writer was shown only now may bear out what it had said before.
         report = verify_essay(done.essay, evidence) if fresh and given else done.check
-        taken = _take(done.essay, report, evidence, [(one, given.get(at)) for at, one in enumerate(chosen, 1)])
+        twice = find_repeated(reply.text)
+        answered = [_Answered(one, given.get(at), twice=at in twice) for at, one in enumerate(chosen, 1)]
+        taken = _take(done.essay, report, evidence, answered)
         changes = tuple(one.recorded(number) for one in taken.judged)
         tried |= {one.before: Tried(one.after, one.why) for one in changes if not one.accepted and one.after}
         usage = (*done.usage, reply.usage) if reply.usage is not None else done.usage
@@ -79,6 +81,15 @@ def _kept(report: Report, evidence: Evidence) -> Check:
     cited = {index for statement in report.statements for index in statement.cites}
     facts = {name: value for name, value in dict(report).items() if name != "known"}
     return Check(**facts, known=evidence.known(cited))
+
+
+class _Answered(NamedTuple):
+    """A failing sentence with what came back for it."""
+
+    one: Failing
+    given: Given | None
+    twice: bool
+    """It was answered more than once, and nothing of it is used."""
 
 
 class _Judged(NamedTuple):
@@ -110,12 +121,13 @@ class _Taken(NamedTuple):
     judged: list[_Judged]
 
 
-def _take(essay: str, report: Report, evidence: Evidence, answered: Sequence[tuple[Failing, Given | None]]) -> _Taken:
+def _take(essay: str, report: Report, evidence: Evidence, answered: Sequence[_Answered]) -> _Taken:
     """The essay with those corrections with which it fails less, and what became of each."""
     judged: list[_Judged] = []
-    for one, given in answered:
+    for one, given, twice in answered:
         proposal = propose(one, given) if given is not None else None
-        refused = "no answer for it" if proposal is None else refuse(proposal, essay, report)
+        missing = "it was answered twice" if twice else "no answer for it"
+        refused = missing if proposal is None else refuse(proposal, essay, report)
         judged.append(_Judged(one, proposal, refused or ""))
     trial, verdicts = settle(essay, report, [one.proposal for one in judged if one.proposal and not one.why], evidence)
     settled = iter(verdicts)

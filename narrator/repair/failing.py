@@ -15,6 +15,8 @@ _MARKS = "*_`~["
 _CLOSING = re.compile(r"(?:(?<=&)#?\w{1,31};)?[*_~`]*(?:\]\([^()\s]*\))?[*_~`]*")
 _LEAD = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])?[ \t]*")
 """What stands before the text of a paragraph or of a list item on its first line."""
+_HEAD = re.compile(r"\A(?:[ \t]*\n[ \t>]*|[ \t]+)")
+"""What stands behind the first sentence of a block."""
 
 
 class Failing(NamedTuple):
@@ -30,8 +32,6 @@ class Failing(NamedTuple):
     """Text of the heading it stands under."""
     sentences: int
     failures: tuple[Failure, ...]
-    alone: bool
-    """It is all that its block holds."""
 
 
 def find_failing(markdown: str, report: Report) -> list[Failing]:
@@ -48,9 +48,8 @@ def find_failing(markdown: str, report: Report) -> list[Failing]:
         merged = list(_merge(groups))
         for first, last, failures in merged:
             start, end = spans[first][0], spans[last][1]
-            alone = last - first + 1 == len(spans)
             text = markdown[start:end]
-            one = Failing(start, end, text, block.kind, block.heading, last - first + 1, tuple(failures), alone)
+            one = Failing(start, end, text, block.kind, block.heading, last - first + 1, tuple(failures))
             found.append(one)
         placed = {id(failure) for _, _, failures in merged for failure in failures}
         left = [failure for failure in left if id(failure) not in placed]
@@ -104,17 +103,51 @@ def replace(markdown: str, one: Failing, text: str) -> str:
 
 
 def take_out(markdown: str, one: Failing) -> str | None:
-    """The essay without a sentence; None where it cannot be left out: a heading, a cell, a block of code."""
+    """The essay without a sentence; None where it cannot be left out: a heading, a cell, a block of code.
+
+    A sentence goes with the blank before it, the first of a block with the one after it; a whole block leaves its
+    neighbours as far apart as they were from it.
+    """
     if one.kind not in ("paragraph", "item"):
         return None
     before, after = markdown[: one.start], markdown[one.end :]
-    if one.alone:
-        line = before.rfind("\n") + 1
-        if not _LEAD.fullmatch(before[line:]):
-            return None
-        rest = after.partition("\n")[2]
-        return before[:line] + (rest.lstrip("\n") if one.kind == "paragraph" else rest)
-    return before + (after[1:] if after[:1] in (" ", "\n") else after)
+    line = before.rfind("\n") + 1
+    # Asked of the essay as it is now: its neighbours may have been left out too.
+    spans = next(found for found in _spans(markdown) if any(start <= one.start < end for start, end in found))
+    if all(_overlap(span, (one.start, one.end)) for span in spans):
+        return _without_block(before[:line], after) if _LEAD.fullmatch(before[line:]) else None
+    if spans[0][0] == one.start:
+        return before + _HEAD.sub("", after, count=1)
+    if _is_blank(before[line:]):
+        before = before[: max(0, line - 1)]
+    before, rest = before.rstrip(" \t"), after.lstrip(" \t")
+    return before + (rest if rest[:1] in ("", "\n") else after)
+
+
+def _spans(markdown: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the spans of every block's sentences."""
+    return (list(_sentences(block, markdown)) for block in read_blocks(markdown))
+
+
+def _is_blank(line: str) -> bool:
+    """Whether nothing stands on a line but the marks of a quotation."""
+    return not line.strip(" \t>")
+
+
+def _without_block(before: str, after: str) -> str:
+    """What stands before and after the lines of a block, with one empty line between where there was one."""
+    above, below = before.split("\n")[:-1], after.split("\n")[1:]
+    gap: list[str] = []
+    while above and _is_blank(above[-1]):
+        gap.append(above.pop())
+    while below and _is_blank(below[0]):
+        gap.append(below.pop(0))
+    if not below:
+        return "\n".join(above) + ("\n" if after.endswith("\n") else "")
+    if not above or not gap:
+        return "\n".join([*above, *below])
+    quoted = all(">" in line for line in gap) and below[0].lstrip().startswith(">")
+    return "\n".join([*above, ">" if quoted else "", *below])
 
 
 def keeps_shape(markdown: str, changed: str, *, fewer: bool) -> bool:

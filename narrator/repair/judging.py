@@ -9,6 +9,7 @@ from typing import NamedTuple
 from narrator.citations import find_citations
 from narrator.repair.failing import Failing, keeps_shape, replace, take_out
 from narrator.repair.request import Given
+from narrator.repair.sense import changed_sense
 from narrator.report import Report, Statement
 from narrator.verify import Evidence, verify_essay
 from narrator.verify.clauses import find_cites, find_quotations, find_sentences
@@ -110,6 +111,7 @@ def _lost(proposal: Proposal, statements: Sequence[Statement]) -> Iterator[str]:
     least = _KEPT_OF_CLAIM if any(each.sort == "claim" for each in failing) else _KEPT
     if one.kind != "fence" and words and len(words & kept) < least * len(words):
         yield "it is another sentence, and not said to claim less"
+    yield from changed_sense(one, text, statements)
 
 
 def count_sentences(markdown: str) -> int:

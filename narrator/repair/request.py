@@ -160,13 +160,23 @@ def read_answer(text: str, count: int) -> dict[int, Given]:
 
     The blocks that were asked for, else a numbered list; anything else gives nothing.
     """
-    found = [(int(number), how, inside) for number, how, inside in _BLOCK.findall(text)] or _listed(text)
+    found = _entries(text)
     times = Counter(number for number, _, _ in found)
     given: dict[int, Given] = {}
     for number, how, inside in found:
         if times[number] == 1 and 1 <= number <= count:
             given[number] = Given(cast("How", how.lower() or "corrected"), inside.strip("\n").strip(" "))
     return given
+
+
+def find_repeated(text: str) -> set[int]:
+    """Numbers of the sentences that an answer gives more than once."""
+    times = Counter(number for number, _, _ in _entries(text))
+    return {number for number, count in times.items() if count > 1}
+
+
+def _entries(text: str) -> list[tuple[int, str, str]]:
+    return [(int(number), how, inside) for number, how, inside in _BLOCK.findall(text)] or _listed(text)
 
 
 def _listed(text: str) -> list[tuple[int, str, str]]:
