@@ -27,8 +27,8 @@ _SINGLE = re.compile(r"(?<![\w’'])['‘](?=[^\s'’‘])((?:[^'’‘]|(?<=\w)
 _END = re.compile(r"[.!?…]+[\"”’»'\)\]*_]*(?=\s)|\n\s*\n|[.!?]+[\"”’»']?(?=\[msg)")
 _FOLLOWING = re.compile(r"\s*[\"“‘«(\[*]*(.)", re.DOTALL)
 _SPACE, _STOPS = re.compile(r"\s*"), re.compile(r"[.,;:]*")
-_SOURCE = re.compile(r"(?:^|\n)[ \t]*(?:[—–]|--)[^\n]*\s*$")
-"""The last line of a block quotation: `— the user [msg 12]`."""
+_SOURCE = re.compile(r"[ \t]*(?:[—–]|--)")
+"""How the last line begins of a block quotation: `— the user [msg 12]`."""
 _LABEL = re.compile(
     r"^\W*(?:note|tip|warning|caution|important|remark|takeaway|lesson|summary|caveat)\b", re.IGNORECASE
 )
@@ -139,12 +139,12 @@ def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
 def find_quoted(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
     """The sentences of a block quotation that has no marks inside, without its citations and the line of its source."""
     text = block.text
-    source = _SOURCE.search(text)
-    last = source.start() if source is not None else len(text)
-    found = []
+    ending = text.rstrip().rfind("\n") + 1
+    last = ending if _SOURCE.match(text, ending) is not None else len(text)
+    found, row = [], Row(one for one in cites if one.bracketed)
     for start, end in find_sentences(text, cites, ()):
         position = start
-        brackets = [(one.start, one.end) for one in cites if one.bracketed and start <= one.start < end]
+        brackets = [(one.start, one.end) for one in row.within(start, end)]
         for stop, following in [*brackets, (end, end)]:
             words = text[position : min(stop, last)]
             begin = position + len(words) - len(words.lstrip(" \n.,;:)"))
