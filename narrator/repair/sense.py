@@ -29,6 +29,8 @@ _JOINING = (
 )
 _FREE = frozenset(_WORD.findall(_JOINING))
 """Words that a correction may bring: those that only join, those for who spoke, and those for an amount."""
+_LINE_OF_QUOTE = re.compile(r"\n[ \t]*>[> \t]*")
+"""Where a sentence in a block quotation goes on in its next line."""
 _MORE_OF_CLAIM = 2
 """Other words that it may bring where what failed is the claim itself."""
 
@@ -38,7 +40,8 @@ def changed_sense(one: Failing, text: str, statements: Sequence[Statement]) -> I
     failing = [each for each in statements if each.verdict == "failed"]
     if one.kind == "fence":
         return
-    old, new = _plain(one.text), _plain(text)
+    written = _LINE_OF_QUOTE.sub(" ", one.text)  # as one line, which a correction is
+    old, new = _plain(written), _plain(text)
     if len(_NEGATION.findall(old)) != len(_NEGATION.findall(new)):
         yield "it turns the sense round"
     near = [each.nearest.text for each in failing if each.nearest is not None]
@@ -48,7 +51,7 @@ def changed_sense(one: Failing, text: str, statements: Sequence[Statement]) -> I
     if len(more) > (_MORE_OF_CLAIM if any(each.sort == "claim" for each in failing) else 0):
         yield f"it says more than before: {', '.join(more)[:60]}"
     removable = any(each.sort in ("figure", "quotation") for each in failing)
-    if removable and _count_told(text) < _count_told(one.text):
+    if removable and _count_told(text) < _count_told(written):
         yield "it only takes away what failed, and is not said to claim less"
 
 
