@@ -14,6 +14,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import mean, quantiles
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from narrator.session import Session
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "sessions"
@@ -23,25 +27,25 @@ CONTEXTS = 12
 """Contexts measured in a session, evenly spread."""
 
 
-def texts_of(session: object) -> Iterator[str]:
+def texts_of(session: Session) -> Iterator[str]:
     """Every stretch of recorded text of a session that is long enough."""
     from narrator.passages import passages_of
 
-    for index in range(len(session)):  # type: ignore[arg-type]  # a Session
-        for passage in passages_of(session.message(index), session):  # type: ignore[attr-defined, arg-type]
+    for index in range(len(session)):
+        for passage in passages_of(session.message(index), session):
             if len(passage.text) >= LEAST:
                 yield passage.text[:20_000]
 
 
-def contexts_of(session: object) -> Iterator[str]:
+def contexts_of(session: Session) -> Iterator[str]:
     """What a writer would be sent for messages spread over a session."""
     from narrator.context import take_context
     from narrator.prompt import build_prompt
     from narrator.style import load_style
 
-    style, count = load_style("essay"), len(session)  # type: ignore[arg-type]  # a Session
+    style, count = load_style("essay"), len(session)
     for place in range(CONTEXTS):
-        context = take_context(session, place * (count - 1) // (CONTEXTS - 1))  # type: ignore[arg-type]
+        context = take_context(session, place * (count - 1) // (CONTEXTS - 1))
         yield build_prompt(context, style).messages[-1].content
 
 

@@ -22,11 +22,11 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[level]) for level in (1, 2)
 
 from markdown_it import MarkdownIt  # noqa: E402  # the checkout is put first
 
-from narrator.citations import cited_indices  # noqa: E402
-from narrator.formats import open_session  # noqa: E402
-from narrator.verify import Evidence, Report, evidence_of_session, verify_essay  # noqa: E402
-from planted.draw import read_essays  # noqa: E402
-from planted.essay import Essay  # noqa: E402
+from narrator.citations import cited_indices  # noqa: E402  # behind the path of the checkout
+from narrator.formats import open_session  # noqa: E402  # behind the path of the checkout
+from narrator.verify import Evidence, Report, evidence_of_session, verify_essay  # noqa: E402  # behind the path of the checkout
+from planted.draw import read_essays  # noqa: E402  # behind the path of the checkout
+from planted.essay import Essay  # noqa: E402  # behind the path of the checkout
 
 ROUNDS = 5
 _BEARS = re.compile(r"[\d“\"`]")
