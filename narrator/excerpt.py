@@ -65,16 +65,6 @@ class Excerpt(Record):
         """All passages under their labels."""
         return "\n".join(f"‹{p.label}›" + (f"\n{p.text}" if p.text else "") for p in self.passages)
 
-    @property
-    def quotable(self) -> str:
-        """The first thing it says or does, for a quotation: its text, else a call's input, else its reasoning."""
-        for kind in ("text", "input", "reasoning", "synthetic"):
-            for passage in self.passages:
-                if passage.kind == kind and passage.text.strip():
-                    value = passage.subject[1] or passage.text
-                    return f"{passage.tool}: {value}" if passage.tool else value
-        return f"[{self.passages[0].label}]" if self.passages else "[empty]"
-
     def printed(self, findings: Sequence[Finding], key: str) -> str:
         """As `prompts/_shared/message.md.j2` prints it, for counting (`tests/test_prompt.py` compares the two)."""
         return self.framed(findings, key).replace(_BODY, self.body(key), 1)

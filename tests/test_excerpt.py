@@ -294,23 +294,6 @@ def test_a_command_s_output_is_shown_even_if_it_looks_like_an_argument(tmp_path:
     assert last(tmp_path, ASK, assistant(call)).passages[1].text == "[1]"
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ([reasoning("Hm."), "Yes.", tool()], "Yes."),
-        ([reasoning("Hm."), tool()], "bash: ls"),
-        ([tool("read", input={"filePath": "a.py", "limit": 5})], "read: a.py"),
-        ([tool("ask", input={"who": "me"})], "ask: who: me"),
-        ([reasoning("Hm.")], "Hm."),
-        ([" \n", reasoning("Hm.")], "Hm."),
-        ([{"type": "compaction", "auto": True}], "[automatic compaction]"),
-        ([], "[empty]"),
-    ],
-)
-def test_what_a_message_says_first(tmp_path: Path, parts: list[Any], said: str) -> None:
-    assert last(tmp_path, ASK, assistant(*parts)).quotable == said
-
-
 def test_its_text_is_all_of_it_under_labels(tmp_path: Path) -> None:
     excerpt = last(tmp_path, ASK, assistant("Yes.", tool(output="")))
     assert excerpt.text == "‹text›\nYes.\n‹bash call›\nls\n‹bash output, empty, exit 0›"
