@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from narrator.cli.essay import Page
+    from narrator.cli.page import Page
 
 
 def render(
@@ -22,8 +22,8 @@ def render(
 
     Example: narrate render drafts/*/144-essay.json --format html -o essay.html
     """
-    from narrator.cli.essay import choose_page, page_text
     from narrator.cli.output import complain
+    from narrator.cli.page import choose_page, page_text
     from narrator.draft import check_place, load_draft, write_whole
 
     loaded = [load_draft(path) for path in drafts]

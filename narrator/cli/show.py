@@ -50,7 +50,7 @@ def show(
     Example: narrate show examples/glm5-144.json --around 144
     """
     _check(msg, _Part(around, before, after, only), budget)
-    from narrator.cli.essay import open_with_notices
+    from narrator.cli.preparing import open_with_notices
 
     if msg is None:
         _list(session, _Part(around, before, after, only), redact=not no_redact, as_json=as_json)
@@ -89,9 +89,9 @@ def _print_context(session: Session, msg: str, budget: int | None, before: int, 
 
 
 def _print_prompt(session: Session, msg: str, budget: int | None, before: int, after: int) -> None:
-    from narrator.cli.essay import prepare
     from narrator.cli.output import complain
     from narrator.cli.pager import find_pager, print_lines
+    from narrator.cli.preparing import prepare
 
     prompt = prepare(session, msg, style="essay", length=None, budget=budget, before=before, after=after)
     pager = find_pager()
@@ -126,10 +126,10 @@ def _told(prompt: Prompt, session: Session) -> str:
 
 
 def _list(path: str, part: _Part, *, redact: bool, as_json: bool) -> None:
-    from narrator.cli.essay import open_with_notices
     from narrator.cli.listing import choose_rows, json_lines, parse_only
     from narrator.cli.output import complain, warn
     from narrator.cli.pager import find_pager, print_lines
+    from narrator.cli.preparing import open_with_notices
     from narrator.context import find_target
 
     only = None if part.only is None else parse_only(part.only)

@@ -33,8 +33,8 @@ def targets(
 
     Example: narrate targets examples/glm5-144.json --limit 5
     """
-    from narrator.cli.essay import open_with_notices
     from narrator.cli.output import complain, warn
+    from narrator.cli.preparing import open_with_notices
     from narrator.errors import UsageError
     from narrator.targets import find_targets
 
