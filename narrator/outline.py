@@ -17,7 +17,7 @@ from narrator.record import Record
 from narrator.sanitize import one_line
 from narrator.session import Role, Session
 from narrator.shortening import ANY_KEY
-from narrator.skims import KINDS, NONE, ROLES
+from narrator.skims import KINDS, NONE, ROLES, Skims
 from narrator.tokens import count_tokens
 
 __all__ = ["OUTLINE_TOKENS", "Outline", "OutlineEntry", "draw_outline", "gap_between", "in_words"]
@@ -111,7 +111,7 @@ def draw_outline(session: Session, *, bound: int = OUTLINE_TOKENS) -> Outline:
 def _totals(session: Session) -> tuple[str, ...]:
     skims, about = session.skims, session.about
     facts = [f"{len(skims):,} {'messages' if len(skims) > 1 else 'message'}: {in_words(skims.tally())}"]
-    begun, ended = _first_and_last(skims.created)
+    begun, ended = _first_and_last(skims)
     if begun != NONE:
         facts.append(f"from {stamp(begun)} to {stamp(ended)} ({span(max(0, ended - begun))})")
     answers = skims.kinds.translate(_IS_ANSWER)
@@ -123,15 +123,18 @@ def _totals(session: Session) -> tuple[str, ...]:
     ends = Counter({skims.words[code] or "no recorded reason": count for code, count in codes.items()})
     if ends and ends["no recorded reason"] < ends.total() // 2:
         listed = ", ".join(f"{count:,} with {one_line(end, _NAME)}" for end, count in ends.most_common(8))
-        facts.append(f"assistant messages ended: {listed}")
+        others = " (summaries not counted)" if skims.count("compaction-summary") else ""
+        facts.append(f"assistant messages{others} ended: {listed}")
     if about.parent:
         facts.append(f"a subagent's session, delegated by session {one_line(about.parent, _NAME)}")
     return tuple(facts)
 
 
-def _first_and_last(times: Sequence[int]) -> tuple[int, int]:
-    """The first and the last time that is recorded; `NONE` twice where none is."""
-    return next((time for time in times if time != NONE), NONE), next((t for t in reversed(times) if t != NONE), NONE)
+def _first_and_last(skims: Skims) -> tuple[int, int]:
+    """When the first message with a time began, and when the last one ended, or began; `NONE` twice where none has."""
+    begun = next((time for time in skims.created if time != NONE), NONE)
+    last = next((place for place in reversed(range(len(skims))) if skims.created[place] != NONE), None)
+    return begun, NONE if last is None else max(skims.created[last], skims.completed[last])
 
 
 _NAMES: dict[str, tuple[str, str]] = {
