@@ -111,9 +111,11 @@ def draw_outline(session: Session, *, bound: int = OUTLINE_TOKENS) -> Outline:
 def _totals(session: Session) -> tuple[str, ...]:
     skims, about = session.skims, session.about
     facts = [f"{len(skims):,} {'messages' if len(skims) > 1 else 'message'}: {in_words(skims.tally())}"]
-    begun, ended = _first_and_last(skims)
+    begun, ended, edge = _first_and_last(skims)
     if begun != NONE:
-        facts.append(f"from {stamp(begun)} to {stamp(ended)} ({span(max(0, ended - begun))})")
+        facts.append(
+            f"from {stamp(begun)} to {stamp(ended)}, the {edge} of the last message ({span(max(0, ended - begun))})"
+        )
     answers = skims.kinds.translate(_IS_ANSWER)
     models = [skims.words[code] or "" for code, _ in groupby(filter(None, compress(skims.models, answers)))]
     if models:
@@ -130,11 +132,15 @@ def _totals(session: Session) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _first_and_last(skims: Skims) -> tuple[int, int]:
+def _first_and_last(skims: Skims) -> tuple[int, int, str]:
     """When the first message with a time began, and when the last one ended, or began; `NONE` twice where none has."""
     begun = next((time for time in skims.created if time != NONE), NONE)
     last = next((place for place in reversed(range(len(skims))) if skims.created[place] != NONE), None)
-    return begun, NONE if last is None else max(skims.created[last], skims.completed[last])
+    if last is None:
+        return begun, NONE, ""
+    if skims.completed[last] >= skims.created[last]:
+        return begun, skims.completed[last], "end"
+    return begun, skims.created[last], "beginning"
 
 
 _NAMES: dict[str, tuple[str, str]] = {

@@ -228,7 +228,7 @@ def test_totals(tmp_path: Path) -> None:
     outline = draw_outline(opened(tmp_path, export(*messages, parentID="ses_parent")))
     assert outline.totals == (
         "4 messages: 1 user turn, 3 assistant messages",
-        "from 2025-10-09 08:53:20 UTC to 2025-10-09 08:56:29 UTC (3 min 9 s)",
+        "from 2025-10-09 08:53:20 UTC to 2025-10-09 08:56:29 UTC, the end of the last message (3 min 9 s)",
         "answered by acme/large → acme/small → acme/large",
         "assistant messages ended: 3 with stop",
         "a subagent's session, delegated by session ses_parent",
