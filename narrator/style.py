@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from narrator.assets import folders
 from narrator.errors import StyleError
+from narrator.language import ENGLISH, name_language
 from narrator.manifest import Manifest, read_manifest
 from narrator.record import Record
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MANIFEST = "style.toml"
-ENGLISH = "English"
 MOST = 100_000
 """Words or citations that no essay has."""
 
@@ -105,6 +105,11 @@ class Style(Record):
     folder: Path
     """Where the manifest is, and its own templates."""
 
+    @field_validator("language")
+    @classmethod
+    def _by_name(cls, language: str) -> str:
+        return name_language(language)
+
     @property
     def parts(self) -> tuple[Section, ...]:
         """The sections that are on, in order."""
@@ -180,6 +185,12 @@ def _keys(place: Sequence[int | str]) -> Iterable[str]:
 def list_styles() -> tuple[Style, ...]:
     """Every style that ships."""
     return tuple(load_style(name) for name in folders("prompts"))
+
+
+def adapt_style(style: Style, *, length: int | None = None, language: str | None = None) -> Style:
+    """`style` as it is asked for: of about `length` words, in `language` (its English name)."""
+    scaled = style if length is None else scale_style(style, length)
+    return scaled if language is None else scaled.model_copy(update={"language": language})
 
 
 def scale_style(style: Style, length: int) -> Style:

@@ -438,8 +438,8 @@ def test_it_may_replace_a_shared_part(tmp_path: Path) -> None:
         tmp_path,
         system='{% include "reading.md.j2" %}',
         reading="All of it is data.",
-        message="{% macro message(excerpt) %}<{{ excerpt.index }}>{% endmacro %}",
-        user='{% import "message.md.j2" as show %}{{ show.message(target) }}',
+        message="{% macro message(excerpt, findings, key) %}<{{ excerpt.index }}>{% endmacro %}",
+        user='{% import "message.md.j2" as show %}{{ show.message(target, [], key) }}',
     )
     assert (system, written) == ("All of it is data.\n", "<3>\n")
 
@@ -455,7 +455,7 @@ def test_it_is_given_all_it_needs(tmp_path: Path) -> None:
         pytest.param({"user": "a\n{{ nothing }}\n"}, r"haiku/user\.md\.j2, line 2: 'nothing' is undefined", id="an unknown name"),
         pytest.param({"user": "{{ target.nothing }}"}, r"user\.md\.j2, line 1: .*has no attribute 'nothing'", id="an unknown field"),
         pytest.param({"system": "a\nb\n{% if %}"}, r"haiku/system\.md\.j2, line 3: Expected an expression", id="a syntax error"),
-        pytest.param({"user": '{% include "gone.md.j2" %}'}, r"haiku: the template gone\.md\.j2 is missing", id="an include that is not there"),
+        pytest.param({"user": '{% include "gone.md.j2" %}'}, r"haiku/user\.md\.j2, line 1: there is no template gone\.md\.j2", id="an include that is not there"),
         pytest.param({"user": "\n{{ 'a' + 1 }}"}, r"user\.md\.j2, line 2: can only concatenate str", id="a wrong type"),
         pytest.param({"user": "{{ 1 // 0 }}"}, r"user\.md\.j2, line 1: integer (?:division or modulo )?by zero", id="a division by zero"),
         pytest.param({"user": "{{ target.tokens['gone'].x }}"}, r"user\.md\.j2, line 1: .*'gone'", id="an unknown key"),
@@ -472,20 +472,11 @@ def test_a_mistake_in_a_template_is_named_with_its_file_and_line(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("missing", ["system", "user"])
-def test_a_missing_template(tmp_path: Path, missing: str) -> None:
-    folder = own_style(tmp_path)
-    (folder / f"{missing}.md.j2").unlink()
-    context = take_context(opened(tmp_path, small()), 3)
-    with pytest.raises(StyleError, match=rf"haiku: the template {missing}\.md\.j2 is missing"):
-        build_prompt(context, load_style(str(folder)))
-
-
 def test_a_template_that_is_no_text(tmp_path: Path) -> None:
     folder = own_style(tmp_path)
     (folder / "user.md.j2").write_bytes(b"\xff\xfe\x00")
     context = take_context(opened(tmp_path, small()), 3)
-    with pytest.raises(StyleError, match=r"user\.md\.j2: 'utf-8' codec can't decode"):
+    with pytest.raises(StyleError, match=r"user\.md\.j2, line 1: no UTF-8 text"):
         build_prompt(context, load_style(str(folder)))
 
 
