@@ -68,18 +68,18 @@ def name_language(asked: str) -> str:
     Raises:
         ValueError: it is no name and no known tag; says why.
     """
-    words = " ".join(asked.split())
+    words = asked.strip()
     if not words:
         raise ValueError("is empty; give a language, as German or de")
     if (tag := _BY_NAME.get(words.casefold())) is not None:
         return _english(tag)
     if (match := _TAG.fullmatch(words)) is not None and (len(words) < 4 or match[2]):
         if (tag := match[1].lower()) not in _NAMES:
-            raise ValueError(f"is no tag of a language that is known here: {words!r}; give its name, as German")
-        region = match[2].replace("_", "-")
+            raise ValueError("is a tag that is not known here; give the language's name, as German")
+        region = "-".join(part.upper() if len(part) == 2 else part for part in match[2].replace("_", "-").split("-"))
         return f"{_english(tag)} ({tag}{region})" if region else _english(tag)
     if len(words) > _LONGEST or not _ALLOWED.fullmatch(words):
-        raise ValueError("is no name of a language: at most 40 letters, spaces and hyphens, as German or de")
+        raise ValueError("is no name of a language; give at most 40 letters, spaces and hyphens, as German or de")
     return words
 
 

@@ -108,7 +108,10 @@ class Style(Record):
     @field_validator("language")
     @classmethod
     def _by_name(cls, language: str) -> str:
-        return name_language(language)
+        try:
+            return name_language(language)
+        except ValueError as error:
+            raise ValueError(f"{language!r} {error}") from error
 
     @property
     def parts(self) -> tuple[Section, ...]:

@@ -106,7 +106,11 @@ def draft_of(ran_err: str) -> str:
             ["-o", "a.pdf", "--msg", "1", "session.json"], r"--output a\.pdf: .*\.md or \.html", id="a suffix"
         ),
         pytest.param(["-o", "a", "--msg", "1", "session.json"], "--output a: .*or give --format", id="no suffix"),
-        pytest.param(["--style", "x", "--msg", "1", "session.json"], "no style 'x'; there are: essay", id="a style"),
+        pytest.param(
+            ["--style", "x", "--msg", "1", "session.json"],
+            "no style 'x'; there are: brief, essay, postmortem",
+            id="a style",
+        ),
         pytest.param(["--theme", "x", "--msg", "1", "session.json", "-o", "a.html"], "'x'.*article", id="a theme"),
         pytest.param(["--msg", "9", "session.json"], r"--msg 9: out of range.*0\.\.3", id="a number beyond"),
         pytest.param(
