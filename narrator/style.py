@@ -149,7 +149,8 @@ def _check_sections(style: Style, manifest: Manifest) -> None:
     for number, section in enumerate(style.sections):
         name = section.name.strip().casefold()
         if name in seen:
-            says = f"section {section.name!r} is there twice, first on line {manifest.line(['sections', seen[name]])}"
+            first = manifest.line(["sections", seen[name], "name"])
+            says = f"section {section.name!r} is there twice, first on line {first}"
             raise manifest.error(["sections", number, "name"], says)
         seen[name] = number
     if not style.parts:
@@ -165,7 +166,7 @@ def _says(error: ErrorDetails) -> str:
         "literal_error": f"no matter {error['input']!r}{section}; there are: {', '.join(get_args(Matter))}",
         "string_pattern_mismatch": f"`{key}`{section} is empty{'' if key == 'does' else ' or not one line'}",
         "too_short": "no sections; a style has at least one",
-        "model_type": f"`{key}`{section} is no table" if key else f"each of `sections` is a table{section}",
+        "model_type": f"`{key}`{section} is no table" if key else f"{section.removeprefix(' of ')} is no table",
         "tuple_type": f"`{key}` is no list of tables; begin each with [[{key}]]",
     }
     usual = f"`{key}`{section}: {error['msg'].removeprefix('Value error, ')}"
