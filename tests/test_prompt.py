@@ -545,6 +545,19 @@ def test_a_style_needs_no_more_than_its_manifest(tmp_path: Path) -> None:
     assert written == prompt_for(opened(tmp_path, small()), 3).messages[1].content
 
 
+@pytest.mark.parametrize("stop", ["", "."])
+def test_a_full_stop_is_not_missing_and_not_there_twice(tmp_path: Path, stop: str) -> None:
+    folder = own_style(tmp_path)
+    (folder / "system.md.j2").unlink()
+    (folder / "style.toml").write_text(
+        f'title = "three words{stop}"\n' + MANIFEST.replace("a haiku", f"a haiku{stop}"), "utf-8"
+    )
+    context = take_context(opened(tmp_path, small()), 3)
+    system = build_prompt(context, load_style(str(folder))).messages[0].content
+    assert "in this form: a haiku. Your" in system
+    assert "First line: three words. Then the parts" in system
+
+
 def test_a_part_of_the_instructions_may_be_its_own(tmp_path: Path) -> None:
     folder = own_style(tmp_path, rules='{% import "truth.md.j2" as truth %}\n1. Count syllables.\n2. {{ truth.who() }}')
     (folder / "system.md.j2").unlink()

@@ -25,7 +25,7 @@ def essay(
     format_: Annotated[str | None, typer.Option("--format", help="md or html.")] = None,
     theme: Annotated[str, typer.Option(help="Look of the HTML page: a name or a folder.")] = "article",
     style: Annotated[
-        str, typer.Option(metavar="NAME|FOLDER", help="What is written: essay, brief, postmortem, or a folder.")
+        str, typer.Option(metavar="NAME|FOLDER", help="What is written: one of `narrate styles`, or a folder.")
     ] = "essay",
     length: Annotated[
         int | None,
