@@ -24,8 +24,16 @@ def essay(
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", help="md or html.")] = None,
     theme: Annotated[str, typer.Option(help="Look of the HTML page: a name or a folder.")] = "article",
-    style: Annotated[str, typer.Option(help="What is written: a name or a folder.")] = "essay",
-    length: Annotated[int | None, typer.Option(min=100, max=20_000, help="Words [essay: 1100 to 1500].")] = None,
+    style: Annotated[
+        str, typer.Option(metavar="NAME|FOLDER", help="What is written: one of `narrate styles`, or a folder.")
+    ] = "essay",
+    length: Annotated[
+        int | None,
+        typer.Option(min=100, max=20_000, metavar="WORDS", help="About how long; else the style's own length."),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="LANG", help="What it is written in: German, de; quotations stay as recorded.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Model name; else NARRATE_MODEL, else gpt-6-sol.")] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="An OpenAI-compatible endpoint; else OPENAI_BASE_URL.")
@@ -59,7 +67,7 @@ def essay(
     """
     from narrator.cli.output import complain
     from narrator.cli.page import check_output, choose_page, deliver
-    from narrator.cli.preparing import open_with_notices, prepare, print_prompt
+    from narrator.cli.preparing import choose_style, language_of, open_with_notices, prepare, print_prompt
     from narrator.cli.saving import Saver
     from narrator.cli.writing import Repairs, place_draft, reference_of, with_repairs, write_draft
     from narrator.lookup import Bounds
@@ -72,12 +80,16 @@ def essay(
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
+    chosen = choose_style(style, length, language)
     bounds = None if settings is None else Bounds(rounds=lookups)
-    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after, lookups=bounds)
+    prompt = prepare(opened, msg, style=chosen, budget=budget, before=before, after=after, lookups=bounds)
     if dry_run:
         print_prompt(prompt)
         return
-    reference = reference_of(settings, lookups, length=length, budget=budget, before=before, after=after)
+    spoken = language_of(chosen, offline=settings is None)
+    reference = reference_of(
+        settings, lookups, length=length, language=spoken, budget=budget, before=before, after=after
+    )
     reference = with_repairs(reference, repair)
     path = None if no_save else place_draft(prompt.context, prompt, reference, drafts, force=force)
     saver = Saver(path, force=force)
@@ -86,7 +98,7 @@ def essay(
         saver.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
-        deliver(draft, opened, page, as_json=as_json)
+        deliver(draft, opened, page, as_json=as_json, least=prompt.words[0])
     if settings is None:
         complain(OFFLINE_NOTE)
     if strict and draft.check is not None and not draft.check.clean:

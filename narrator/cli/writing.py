@@ -26,14 +26,14 @@ class Repairs(NamedTuple):
     """Saves the essay before."""
 
 
-def reference_of(settings: Settings | None, lookups: int, **asked: int | None) -> ModelRef | None:
+def reference_of(settings: Settings | None, lookups: int, **asked: int | str | None) -> ModelRef | None:
     """What identifies the writer in a draft: name, address and whatever was set; None for the offline writer."""
     from narrator.draft import ModelRef
     from narrator.lookup import Bounds
 
     if settings is None:
         return None
-    chosen = {name: value for name, value in asked.items() if value}
+    chosen: dict[str, int | str] = {name: value for name, value in asked.items() if value}
     if lookups != Bounds().rounds:
         chosen["lookups"] = lookups
     if settings.max_output_tokens:
