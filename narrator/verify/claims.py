@@ -13,6 +13,7 @@ from narrator.verify.scope import Cited
 from narrator.verify.speakers import judge_speakers
 from narrator.verify.style import judge_uncited, judge_wording
 from narrator.verify.told import Told
+from narrator.verify.wording import find_pieces
 
 
 def judge_claims(passage: Passage, cited: Cited, own: Sequence[Judged]) -> Iterator[Judged]:
@@ -57,4 +58,14 @@ def _events(passage: Passage, held: Sequence[Judged], cited: Cited) -> Iterator[
             yield Event(cite.start, indices[0], indices[-1])
     for one in held:
         if one.sort == "quotation" and one.finding is not None and (found := one.finding.found) is not None:
-            yield Event(one.start, found.index, found.index)
+            told = cited.evidence.message(found.index)
+            yield Event(one.start, found.index, found.index, printed=told is not None and _is_printed(one, told))
+
+
+def _is_printed(one: Judged, told: Told) -> bool:
+    """Whether a quotation stands in the output of a call and nowhere else in its message."""
+    if not isinstance(one.wanted, Wanted):
+        return False
+    held = [find_pieces(one.wanted.parts, folded) is not None for folded in told.folds]
+    kinds = {stretch.kind for stretch, has in zip(told.stretches, held, strict=True) if has}
+    return kinds == {"output"}

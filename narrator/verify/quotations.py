@@ -9,9 +9,10 @@ from typing import NamedTuple
 from narrator.report import FailureKind, Match
 from narrator.sanitize import one_line
 from narrator.verify.clauses import Quotation
+from narrator.verify.held import Held
 from narrator.verify.scope import Scope
 from narrator.verify.told import BORDER, Told
-from narrator.verify.wording import find_near, find_pieces, original, pieces
+from narrator.verify.wording import EDGES, find_near, find_pieces, original, pieces
 
 ALTERED = 0.6
 """Share of words in common from which words are a changed quotation and not another text."""
@@ -66,6 +67,11 @@ class Wanted(NamedTuple):
         plain = all(word.strip(".,;:!?'\"").replace("-", "").replace("'", "").isalpha() for word in words)
         return not self.quotation.code and len(words) <= 2 and plain and not _SAYING.search(self.before)
 
+    @property
+    def is_word(self) -> bool:
+        """One plain word in marks that nobody is said to have said: it is spoken of and not quoted."""
+        return self.is_term and len(self.parts) == 1 and " " not in self.parts[0]
+
 
 def read_quotation(quotation: Quotation, text: str, *, fenced: bool) -> Wanted:
     """A quotation made ready to be looked for."""
@@ -80,7 +86,7 @@ def is_unmarked(quotation: Quotation, text: str) -> bool:
     return not quotation.code and text[quotation.start : quotation.end] == quotation.words
 
 
-def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -> Finding | None:
+def judge_quotation(wanted: Wanted, scope: Scope, known: Held, after: str) -> Finding | None:
     """What is known of a quotation from the messages the essay cites; None when only a search of all can tell.
 
     `known`: quotations that stand elsewhere in the essay with the citation that bears them out; `after`: the essay's
@@ -90,8 +96,10 @@ def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -
         return Finding(weight=0)
     if (held := _in_any(wanted, scope.bracketed, after)) is not None:
         return held
-    again = " ".join(wanted.parts) in known
-    loose = wanted.fenced or wanted.is_name or not scope.strict or again
+    if " ".join(wanted.parts) == scope.cited.evidence.session.words.strip(EDGES):
+        return Finding(weight=0, again=True)
+    again = known.quotes(wanted.parts)
+    loose = wanted.fenced or wanted.is_name or wanted.is_word or not scope.strict or again
     if (
         near := _in_any(wanted, [*scope.own, *scope.near], after) or _in_any(wanted, scope.cited.messages, after)
     ) is not None:
@@ -118,7 +126,7 @@ def found_far(wanted: Wanted, scope: Scope, told: Told) -> Finding | None:
     far = _held_in(wanted, [told], "")
     if far is None:
         return None
-    return far._replace(weight=0) if wanted.is_name or not scope.own else _elsewhere(far)
+    return far._replace(weight=0) if wanted.is_name or wanted.is_word or not scope.own else _elsewhere(far)
 
 
 def not_found(wanted: Wanted, scope: Scope, messages: Sequence[Told]) -> Finding:
