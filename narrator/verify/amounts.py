@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from narrator.report import Match
-from narrator.verify.counting import is_definite
+from narrator.verify.clauses import LONGEST_NUMBER
+from narrator.verify.counting import is_definite, is_distance
 from narrator.verify.dates import is_recorded_year
 from narrator.verify.derive import derive
 from narrator.verify.figures import SCALE, WORDS, Figure
@@ -30,7 +31,7 @@ from narrator.verify.scope import Scope
 from narrator.verify.told import Told
 from narrator.verify.wording import original
 
-_PART_OF = re.compile(r"\s+(?:\w+\s+)?of\s+(?:the|these|those|its|their|all)\s+(?:\w+\s+)?(\w+)")
+_PART_OF = re.compile(r"\s+(?:\w+\s+)?of\s+(?:the|these|those|its|their|all)\s+(\w+)(?:\s+(\w+))?")
 _ADVICE = re.compile(r"\b(?:can|should|must|will|would|could|may|might|next|every|rule)\b", re.IGNORECASE)
 """Words of a sentence whose day of the week is not one of the record."""
 CERTAIN = 4
@@ -99,9 +100,7 @@ def judge_figure(
     other = _other_unit(figure, scope.own)
     if place is not None and (place.exact or other is None):
         return Finding(found=_match(place), weight=int(is_specific(figure)))
-    if _is_index(figure, scope) or place_of(figure, text, [scope.cited.evidence.session]) is not None:
-        return Finding(weight=0)
-    if _is_dated(figure, text, scope):
+    if _is_index(figure, scope) or _is_of_session(figure, text, scope) or _is_dated(figure, text, scope):
         return Finding(weight=0)
     reason = derive(figure, text, scope, stated, stems_of(text, figure))
     if other is not None and not reason:
@@ -180,6 +179,11 @@ def _is_count(figure: Figure) -> bool:
     return figure.sort in ("word", "number") and not figure.unit and not figure.digits and figure.value < SMALL
 
 
+def _is_of_session(figure: Figure, text: str, scope: Scope) -> bool:
+    """Whether it stands in what the record says of the session as a whole, which knows nothing of distances."""
+    return not is_distance(text, figure) and place_of(figure, text, [scope.cited.evidence.session]) is not None
+
+
 def _is_dated(figure: Figure, text: str, scope: Scope) -> bool:
     """Whether it is the target's day, or the year of a message that is cited."""
     if figure.sort == "day":
@@ -219,9 +223,11 @@ def _beyond(figure: Figure, text: str, scope: Scope) -> str | None:
     if not scope.indices:
         return "a count in a passage that cites nothing"
     whole = _PART_OF.match(text, figure.end)
-    known = {**WORDS, **({whole[1]: int(whole[1])} if whole is not None and whole[1].isdecimal() else {})}
-    if whole is not None and figure.value <= known.get(whole[1].lower(), 0):
-        return "a part of what is counted beside it"
+    for word in whole.groups("") if whole is not None else ():
+        if figure.value <= (
+            int(word) if word.isdecimal() and len(word) < LONGEST_NUMBER else WORDS.get(word.lower(), 0)
+        ):
+            return "a part of what is counted beside it"
     return None
 
 

@@ -17,7 +17,9 @@ _COMMAND = re.compile(r"(?:^|&&|\|\||;|\n|command: ?)\s*([a-z][a-z0-9_.-]+)(?= )
 _RANGE = re.compile(r"\b[A-Za-z]{1,8}[-_ ]?(\d{1,4})\s*(?:to|through|[-–—]|…)\s*[A-Za-z]{0,8}[-_ ]?(\d{1,4})\b")
 _READ, _OFTEN = 20_000, 4
 _MOST_CITED = 12
-_APART = re.compile(r"\s+(?:\w+\s+)?(?:messages?|steps?|turns?)\s+(?:after|before|later|earlier|behind|on|apart|away)\b")
+_APART = re.compile(
+    r"\s+(?:\w+\s+)?(?:messages?|steps?|turns?)\s+(?:after|before|later|earlier|behind|on|apart|away)\b"
+)
 """Behind a number of messages that lie between two."""
 _DEFINITE = re.compile(r"\b(?:the|these|those|all|its|their)\s+(?:other\s+|same\s+)?$", re.IGNORECASE)
 _INDENTED = re.compile(r"\bindent|\bleading (?:spaces|blanks)|\bspaces\b", re.IGNORECASE)
@@ -39,6 +41,11 @@ def is_definite(text: str, figure: Figure) -> bool:
     return _DEFINITE.search(text[max(0, figure.start - 20) : figure.start]) is not None
 
 
+def is_distance(text: str, figure: Figure) -> bool:
+    """Whether it counts the messages from one to another: `six messages later`."""
+    return _APART.match(text, figure.end) is not None
+
+
 def count(figure: Figure, text: str, scope: Scope, stems: Sequence[str]) -> str:
     """What there are so many of, in the sentence, among the messages cited or in one of them; "" if nothing is."""
     number = int(figure.value)
@@ -53,7 +60,7 @@ def count(figure: Figure, text: str, scope: Scope, stems: Sequence[str]) -> str:
 
 def _apart(figure: Figure, text: str, scope: Scope) -> str:
     """The distance of a message that the clause cites to another that it or its neighbours cite, or to the target."""
-    if _APART.match(text, figure.end) is None:
+    if not is_distance(text, figure):
         return ""
     ends = scope.ends
     others = {*ends, *scope.ends_near, *scope.cited.subjects}

@@ -11,7 +11,9 @@ from narrator.verify.told import Told
 from narrator.verify.wording import fold
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_YEAR_OF = re.compile(r"\b(?:in|of|since|from|until|early|late|year|mid)[ -]$|\b[A-Za-z]{3,9},? $", re.IGNORECASE)
+_YEAR_OF = re.compile(
+    r"\b(?:in|of|since|from|until|early|late|year|mid|spring|summer|autumn|fall|winter)[ -]$", re.IGNORECASE
+)
 """What stands before a year."""
 _YEARS = range(1990, 2100)
 _ZONE = re.compile(r"\s*\(?(?:UTC|GMT)\s?([+\u2212-])(\d{1,2})(?::?(\d\d))?\b|\s*\(?(CES?T|BST|JST|IST|[EP][SD]T)\b")
@@ -40,7 +42,7 @@ def shift_of(text: str, figure: Figure) -> int:
 
 def find_moment(wanted: str, told: Told, *, clock: bool, shift: int) -> bool:
     """Whether a recorded time of a message reads so, in a zone that is `shift` minutes ahead of UTC."""
-    hour = wanted.split(" ")[-1].zfill(5)
+    hour = wanted.rsplit(" ", maxsplit=1)[-1].zfill(5)
     for time in (time for span in told.times for time in span):
         moment = datetime.fromtimestamp(time / 1000 + shift * 60, UTC).strftime("%Y-%m-%d %H:%M:%S")
         if moment.startswith(wanted) or (clock and moment[11:].startswith(hour)):

@@ -80,7 +80,9 @@ def rounds(figure: Figure, other: Figure) -> bool:
     """Whether a figure is another with fewer digits or in another unit."""
     dimension, scale = SCALE.get(figure.unit, (figure.unit, 1.0))
     measures, other_scale = SCALE.get(other.unit, (other.unit, 1.0))
-    return dimension == measures and other.sort in ("number", "span") and _agrees(other.value * other_scale, figure, scale)
+    return (
+        dimension == measures and other.sort in ("number", "span") and _agrees(other.value * other_scale, figure, scale)
+    )
 
 
 def _agrees(value: float, figure: Figure, scale: float = 1.0) -> bool:

@@ -91,7 +91,8 @@ _KNOWN = frozenset(["aborted", "provider-error", "cut-off", "unfinished", "tool-
 
 
 _OTHER = re.compile(
-    r"\b(?:running|previous|earlier|former|first|next|other|following|preceding|before(?: it)?)(?: \w+)?\s*$", re.IGNORECASE
+    r"\b(?:running|previous|earlier|former|first|next|other|following|preceding|before(?: it)?)(?: \w+)?\s*$",
+    re.IGNORECASE,
 )
 """Right before a turn that is another than the one that broke off."""
 

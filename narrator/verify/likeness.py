@@ -148,15 +148,19 @@ def _unproven(passage: Passage, own: Sequence[Judged], claims: Sequence[Judged])
     others = Row(one for one in (*own, *claims) if one.sort != "citation")
     for one in (one for one in own if one.sort == "citation"):
         start, position = position, one.end
-        proven = any(_proves(other) for other in others.within(start, one.end))
-        if one.holds and len(one.scope.indices) == 1 and one.scope.own and not proven:
+        if not (one.holds and len(one.scope.indices) == 1 and one.scope.own):
+            continue
+        if not any(_proves(other, one) for other in others.within(start, one.end)):
             yield one, passage.block.text[start : one.start]
 
 
-def _proves(one: Judged) -> bool:
-    """Whether a statement was found in what is cited, or has failed already."""
+def _proves(one: Judged, citation: Judged) -> bool:
+    """Whether a statement was found in what is cited, was counted in it, or has failed already."""
     finding = one.finding
-    return finding is not None and (finding.kind is not None or bool(finding.weight and finding.found is not None))
+    if finding is None:
+        return False
+    counted = finding.derived and finding.says.endswith(f" in message {citation.scope.indices[0]}")
+    return finding.kind is not None or counted or bool(finding.weight and finding.found is not None)
 
 
 def _doubted(one: Judged, better: Told) -> Judged:
