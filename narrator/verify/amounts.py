@@ -32,7 +32,7 @@ from narrator.verify.told import Told
 from narrator.verify.wording import original
 
 _PART_OF = re.compile(r"\s+(?:\w+\s+)?of\s+(?:the|these|those|its|their|all)\s+(\w+)(?:\s+(\w+))?")
-_ADVICE = re.compile(r"\b(?:can|should|must|will|would|could|may|might|next|every|rule)\b", re.IGNORECASE)
+_ADVICE = re.compile(r"\b(?:can|should|must|will|would|could|may|might|next|every|rule)\b")
 """Words of a sentence whose day of the week is not one of the record."""
 CERTAIN = 4
 """From this number on a count that nothing bears out is held against the essay; two and three are said of anything."""

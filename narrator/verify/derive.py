@@ -36,6 +36,7 @@ _SMALLEST_DIFFERENCE = 100
 _ABOUT = 0.03
 """How far "about" may be off."""
 _TIMES = re.compile(r"[ -](?:times|fold)\b")
+_IN_ALL = re.compile(r"\b(?:in all|altogether|together|total|sum|in sum|overall)\b", re.IGNORECASE)
 _OF_TOKENS = re.compile(r"\btokens?\b|\bcach|\boutput|\binput|\bcount", re.IGNORECASE)
 """Words of a sentence that tells of token counts."""
 
@@ -54,13 +55,19 @@ def derive(
         reasons = (
             _elapsed(figure, text, scope),
             _converted(figure, text, own),
-            _computed(figure, stated()),
+            _computed(figure, text, stated()),
             _tokens(figure, text, scope),
         )
         if any(reasons):
             return next(filter(None, reasons))
     factor = _TIMES.match(text, figure.end) is not None and not figure.unit
-    if factor and figure.sort in ("number", "word") and (reason := _computed(figure._replace(unit="x"), stated())):
+    if (
+        factor
+        and figure.sort in ("number", "word")
+        and (reason := _computed(figure._replace(unit="x"), text, stated()))
+    ):
+        return reason
+    if figure.sort == "word" and (reason := _tokens(figure, text, scope)):
         return reason
     if (measured := as_measured(figure, text)) is not None:
         return _elapsed(measured, text, scope) or _converted(measured, text, own)
@@ -154,7 +161,7 @@ def _decimal(scale: float) -> float:
     return 1000.0 ** round(len(f"{scale:.0f}") / 3.01) if scale > 1 else 1.0
 
 
-def _computed(figure: Figure, stated: Sequence[Figure]) -> str:
+def _computed(figure: Figure, text: str, stated: Sequence[Figure]) -> str:
     """Difference, sum, ratio or change of two figures that the paragraph states."""
     others = [one for one in stated if one.start != figure.start and one.sort == "number"][:16]
     for one, two in permutations(others, 2):
@@ -170,6 +177,16 @@ def _computed(figure: Figure, stated: Sequence[Figure]) -> str:
                 return f"the difference of {one.text} and {two.text}"
             if _agrees(one.value + two.value, figure):
                 return f"the sum of {one.text} and {two.text}"
+    return _totalled(figure, text, others)
+
+
+def _totalled(figure: Figure, text: str, others: Sequence[Figure]) -> str:
+    """The sum of all that is listed beside it, where the sentence says that it is one."""
+    start = max(text.rfind(mark, 0, figure.start) for mark in (". ", "\n", "; ")) + 1
+    end = min((at for mark in (". ", "\n", "; ") if (at := text.find(mark, figure.end)) >= 0), default=len(text))
+    listed = [one.value for one in others if start <= one.start < end and one.unit == figure.unit]
+    if len(listed) > 2 and _IN_ALL.search(text, start, end) is not None and _agrees(sum(listed), figure):
+        return f"the sum of {len(listed)} figures beside it"
     return ""
 
 

@@ -185,8 +185,8 @@ def _figure(match: re.Match[str]) -> Figure | None:
 
 
 def _is_word(text: str) -> bool:
-    """An ordinal, a decade, a plural: `31st`, `GPUs`; what has a digit only at its end as a mark of grammar."""
-    return not re.search(r"\d|_|--|Error$|Exception$", text)
+    """An ordinal, a decade, a plural: `31st`, `GPUs`; what has a digit only at its end; the name of a time zone."""
+    return re.fullmatch(r"(?:UTC|GMT)\W\d+", text) is not None or not re.search(r"\d|_|--|Error$|Exception$", text)
 
 
 def _number(match: re.Match[str]) -> Figure:

@@ -16,6 +16,7 @@ class Held:
 
     def __init__(self) -> None:
         self._keys = set[str]()
+        self._quotations = set[tuple[str, ...]]()
         self._words = ""
 
     def add_figure(self, keys: Iterable[str]) -> None:
@@ -24,6 +25,7 @@ class Held:
 
     def add_quotation(self, parts: Sequence[str]) -> None:
         """Keep the folded stretches of a quotation, and the long numbers in them as figures."""
+        self._quotations.add(tuple(parts))
         words = f" {BORDER} ".join(parts)
         self._words += f" {BORDER} {words}"
         self._keys.update(f"number:{float(found.replace(',', ''))}::" for found in _LONG_NUMBER.findall(words))
@@ -32,6 +34,8 @@ class Held:
         """Whether such a figure was borne out."""
         return key in self._keys
 
-    def quotes(self, parts: Sequence[str]) -> bool:
-        """Whether these words were quoted as they stand, or inside a longer quotation."""
-        return bool(parts) and find_pieces(parts, self._words) is not None
+    def quotes(self, parts: Sequence[str], *, inside: bool) -> bool:
+        """Whether these words were quoted as they stand; `inside`: or as a part of a longer quotation."""
+        if tuple(parts) in self._quotations:
+            return True
+        return inside and bool(parts) and find_pieces(parts, self._words) is not None

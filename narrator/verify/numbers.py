@@ -24,6 +24,10 @@ _IN_DATE = re.compile(r"\d{4}-(?:\d\d-)?$")
 _HOST = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}:$")
 _GOES_ON = re.compile(r"[.:]\d|-\d\d-\d\d(?!\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?!\d)(?:\.\d+)?")
+_SPELT = re.compile(
+    r"(?<![\w:])(?:(\d):(?=\d\d:))?(\d{1,4})(?:m ?|(?<=\d:\d\d):)(\d{1,2}(?:\.\d{1,9})?)(?:s\b|(?<=:\d\d)(?![\w:]))"
+    r"|\btimeout\w{0,4}\W{1,4}(\d{4,12})\b"
+)
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
     re.findall(
@@ -216,4 +220,11 @@ def quantities(told: Told, unit: str) -> list[float]:
         measures, scale = SCALE.get(here, (here, 1.0))
         if measures == dimension and (here or not unit):
             found.append(float(match[0]) * scale)
-    return found
+    return [*found, *_spelt(told)] if dimension == "time" else found
+
+
+def _spelt(told: Told) -> Iterator[float]:
+    """Seconds of `3m13.2s`, of a progress bar's `0:00:47`, and of a limit in milliseconds, `timeout: 900000`."""
+    for match in _SPELT.finditer(told.numeric):
+        hours, minutes, seconds, limit = match.groups()
+        yield int(limit) / 1000 if limit else int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)

@@ -25,6 +25,8 @@ _SAYING = re.compile(
     r"returned|message \d+)\b[^.]{0,30}$",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(r"\b(?:would|could|should|might) (?:not )?(?:have|be)\b")
+"""What is said of a thing that did not happen."""
 _FRAME = re.compile(r"^(?:‹[^›\n]*›|</?conversation_data[^>\n]*>|\(no [a-z ]+\))$", re.MULTILINE)
 """Lines that this product's writers put into a reproduced message."""
 
@@ -54,6 +56,8 @@ class Wanted(NamedTuple):
     before: str
     """The essay's own words before it."""
     fenced: bool
+    supposed: bool = False
+    """It is code of which the essay says what it would do, or should have done."""
 
     @property
     def is_name(self) -> bool:
@@ -78,7 +82,10 @@ def read_quotation(quotation: Quotation, text: str, *, fenced: bool) -> Wanted:
     words = _FRAME.sub("…", quotation.words) if fenced else quotation.words
     parts = pieces(words, trim=not quotation.code)
     start = max(0, quotation.start - 80)
-    return Wanted(quotation, tuple(parts), text[start : quotation.start], fenced)
+    before, behind = text[start : quotation.start], text[quotation.end : quotation.end + 40]
+    near = re.split(r"[.!?;] ", before)[-1] + " \ufffc " + re.split(r"[.!?;] ", behind)[0]
+    supposed = quotation.code and not fenced and _SUPPOSED.search(near) is not None
+    return Wanted(quotation, tuple(parts), before, fenced, supposed)
 
 
 def is_unmarked(quotation: Quotation, text: str) -> bool:
@@ -98,8 +105,9 @@ def judge_quotation(wanted: Wanted, scope: Scope, known: Held, after: str) -> Fi
         return held
     if " ".join(wanted.parts) == scope.cited.evidence.session.words.strip(EDGES):
         return Finding(weight=0, again=True)
-    again = known.quotes(wanted.parts)
-    loose = wanted.fenced or wanted.is_name or wanted.is_word or not scope.strict or again
+    trails = scope.clause is not None and scope.clause.trails
+    again = known.quotes(wanted.parts, inside=trails)
+    loose = wanted.fenced or wanted.is_name or wanted.is_word or wanted.supposed or not scope.strict or again
     if (
         near := _in_any(wanted, [*scope.own, *scope.near], after) or _in_any(wanted, scope.cited.messages, after)
     ) is not None:
@@ -126,7 +134,11 @@ def found_far(wanted: Wanted, scope: Scope, told: Told) -> Finding | None:
     far = _held_in(wanted, [told], "")
     if far is None:
         return None
-    return far._replace(weight=0) if wanted.is_name or wanted.is_word or not scope.own else _elsewhere(far)
+    return (
+        far._replace(weight=0)
+        if wanted.is_name or wanted.is_word or wanted.supposed or not scope.own
+        else _elsewhere(far)
+    )
 
 
 def not_found(wanted: Wanted, scope: Scope, messages: Sequence[Told]) -> Finding:
@@ -135,6 +147,8 @@ def not_found(wanted: Wanted, scope: Scope, messages: Sequence[Told]) -> Finding
     near = _nearest(quote, scope.own) or _nearest(quote, messages)
     if wanted.is_term and (near is None or near[0] < 0.9):
         return Finding(judged=False, says="one or two words in quotation marks that no message holds", weight=0)
+    if wanted.supposed and " " in quote.strip() and (near is None or near[0] < ALTERED):
+        return Finding(judged=False, says="code of which the essay says what it would do", weight=0)
     if wanted.is_name and scope.cited.evidence.partial:
         return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
     if near is not None and near[0] >= ALTERED:

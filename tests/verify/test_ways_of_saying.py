@@ -73,10 +73,16 @@ AGAIN = 'It wrote "loaded 1,171 rules" [msg 1].\n\nIt ended well [msg 6]. '
 SAID_AGAIN = [
     ("a number of a quotation", AGAIN + "The 1171 rules were enough [msg 9].", []),
     ("another number", AGAIN + "The 1181 rules were enough [msg 9].", ["figure-not-found: 1181"]),
-    ("a part of a quotation", AGAIN + 'That "1,171 rules" were enough [msg 9].', []),
-    ("words of the same message that were not quoted", AGAIN + 'Of "96 GB" much was left [msg 9].', ["wrong-message"]),
+    ("a part of a quotation", AGAIN + 'That "1,171 rules" were enough.', []),
+    ("a part of a quotation, cited wrongly", AGAIN + 'That is "1,171 rules" [msg 9].', ["wrong-message"]),
+    ("words of the same message that were not quoted", AGAIN + 'Of "96 GB" much was left.', ["wrong-message"]),
     ("the title of the session", 'It is called "Fix the flaky test" [msg 0].', []),
     ("another title", 'It is called "Fix the flaky parser" [msg 0].', ["quote-not-found"]),
+    ("code that did not run", "A search for `how fast is it` would have found nothing [msg 9].", []),
+    ("code that did run", "A search for `how fast is it` found nothing [msg 9].", ["wrong-message: how fast is it"]),
+    ("a command that stands nowhere and did not run", "A `git status --short` would have told [msg 9].", []),
+    ("a command that stands nowhere", "A `git status --short` told it [msg 9].", ["quote-not-found"]),
+    ("an altered command", "A `tail -n 41 /var/log/parser.log` would have told [msg 1].", ["quote-altered"]),
     ("a word that is spoken of", 'The word could be a scrambled "continue" [msg 5].', []),
     ("a word that is said", 'The user wrote "continue" [msg 5].', ['wrong-message: "continue"']),
 ]
