@@ -51,29 +51,19 @@ def derive(
     if is_exit(text, figure):
         return ""
     own = [*scope.own, *scope.near]
+    measured = as_measured(figure, text) or figure
+    reasons: list[Callable[[], str]] = []
+    if measured.sort in ("number", "span"):
+        reasons = [lambda: _elapsed(measured, text, scope), lambda: _converted(measured, text, own)]
     if figure.sort in ("number", "span"):
-        reasons = (
-            _elapsed(figure, text, scope),
-            _converted(figure, text, own),
-            _computed(figure, text, stated()),
-            _tokens(figure, text, scope),
-        )
-        if any(reasons):
-            return next(filter(None, reasons))
-    factor = _TIMES.match(text, figure.end) is not None and not figure.unit
-    if (
-        factor
-        and figure.sort in ("number", "word")
-        and (reason := _computed(figure._replace(unit="x"), text, stated()))
-    ):
-        return reason
-    if figure.sort == "word" and (reason := _tokens(figure, text, scope)):
-        return reason
-    if (measured := as_measured(figure, text)) is not None:
-        return _elapsed(measured, text, scope) or _converted(measured, text, own)
-    if figure.sort == "word" or (figure.sort == "number" and not figure.digits and not figure.unit):
-        return count(figure, text, scope, stems)
-    return ""
+        reasons.append(lambda: _computed(figure, text, stated()))
+    if figure.sort in ("number", "word"):
+        reasons.append(lambda: _tokens(figure, text, scope))
+        if not figure.unit and _TIMES.match(text, figure.end) is not None:
+            reasons.append(lambda: _computed(figure._replace(unit="x"), text, stated()))
+        if not figure.digits and not measured.unit:
+            reasons.append(lambda: count(figure, text, scope, stems))
+    return next(filter(None, (reason() for reason in reasons)), "")
 
 
 def as_measured(figure: Figure, text: str) -> Figure | None:

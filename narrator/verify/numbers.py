@@ -26,7 +26,7 @@ _GOES_ON = re.compile(r"[.:]\d|-\d\d-\d\d(?!\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?!\d)(?:\.\d+)?")
 _SPELT = re.compile(
     r"(?<![\w:])(?:(\d):(?=\d\d:))?(\d{1,4})(?:m ?|(?<=\d:\d\d):)(\d{1,2}(?:\.\d{1,9})?)(?:s\b|(?<=:\d\d)(?![\w:]))"
-    r"|\btimeout\w{0,4}\W{1,4}(\d{4,12})\b"
+    r"|\btimeout\w{0,4}\W{1,4}(\d{4,12})\b|\b(?:sleep|max-time|timeout)[ (=]{1,2}(\d{1,5}(?:\.\d{1,9})?)\b(?![.\w])"
 )
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
@@ -224,7 +224,10 @@ def quantities(told: Told, unit: str) -> list[float]:
 
 
 def _spelt(told: Told) -> Iterator[float]:
-    """Seconds of `3m13.2s`, of a progress bar's `0:00:47`, and of a limit in milliseconds, `timeout: 900000`."""
+    """Seconds of `3m13.2s`, a progress bar's `0:00:47`, a limit in milliseconds `timeout: 900000`, `sleep 30`."""
     for match in _SPELT.finditer(told.numeric):
-        hours, minutes, seconds, limit = match.groups()
-        yield int(limit) / 1000 if limit else int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)
+        hours, minutes, seconds, limit, wait = match.groups()
+        if limit or wait:
+            yield int(limit) / 1000 if limit else float(wait)
+        else:
+            yield int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)

@@ -116,13 +116,16 @@ def test_a_heading_may_round_its_section(tmp_path: Path, heading: str, section: 
     assert report.statements[0].verdict == verdict, report.statements[0]
 
 
+SLOW = tool(
+    input={"command": "sleep 30 && time cp", "timeout": 900_000}, output="4.98GiB 0:00:47 [109MiB/s]\nreal 3m13.250s\n"
+)
 TOKENS = {"input": 900, "output": 50, "reasoning": 0, "cache": {"read": 40, "write": 2}}
 
 
 def edited(folder: Path, markdown: str) -> Report:
     code = "def read(path):\n            line = line.strip()\n    wait()\n"
     said = assistant(
-        "Four: lib_a, lib_b, lib_c and lib_d.", tool(input={"oldString": code}, output="applied"), tokens=TOKENS
+        "Four: lib_a, lib_b, lib_c and lib_d.", tool(input={"oldString": code}, output="applied"), SLOW, tokens=TOKENS
     )
     return verify_essay(markdown, evidence_of_session(opened(folder, export(user("go"), said))))
 
@@ -134,6 +137,13 @@ EDITED = [
     ("a token count", "The output, too, is counted as 50 for each [msg 1].", []),
     ("another token count", "The output, too, is counted as 49 for each [msg 1].", ["figure-not-found: 49"]),
     ("a token count as something else", "Its share is set to 50 for each [msg 1].", ["figure-not-found: 50"]),
+    ("seconds of a command", "It waited for 30 seconds, half a minute [msg 1].", []),
+    ("minutes of a command in seconds", "It waited for 30 minutes [msg 1].", ["figure-not-found: 30 minutes"]),
+    ("a limit in milliseconds", "It had a limit of fifteen minutes, or 900 s [msg 1].", []),
+    ("another limit", "It had a limit of 90 s [msg 1].", ["figure-not-found: 90 s"]),
+    ("a duration of the shell", "It took 193 s [msg 1].", []),
+    ("the time of a progress bar", "It took 47 seconds to copy [msg 1].", []),
+    ("another time of a progress bar", "It took 74 seconds to copy [msg 1].", ["figure-not-found: 74 seconds"]),
     ("a number that opens a list", "It found four libraries [msg 1].", []),
     ("another number of it", "It found five libraries [msg 1].", ["figure-not-found: five"]),
 ]
@@ -178,3 +188,5 @@ def test_a_count_in_what_is_cited_speaks_for_the_citation(tmp_path: Path) -> Non
     true = verify_essay(text.format("Then four") + more, evidence)
     assert (statement(true, "four").verdict, failed(true)) == ("derived", [])
     assert failed(verify_essay(text.format("Then the") + more, evidence)) == ["wrong-message: [msg 1]"]
+    led = text.format("It was the").replace(" [msg 1].", ". So it began [msg 1].")
+    assert failed(verify_essay(led + more, evidence)) == []
