@@ -62,8 +62,8 @@ def _apart(figure: Figure, text: str, scope: Scope) -> str:
     """The distance of a message that the clause cites to another that it or its neighbours cite, or to the target."""
     if not is_distance(text, figure):
         return ""
-    ends = scope.ends
-    others = {*ends, *scope.ends_near, *scope.cited.subjects}
+    ends = scope.ends[:_MOST_CITED]
+    others = {*ends, *scope.ends_near[: 4 * _MOST_CITED], *scope.cited.subjects}
     for one in ends:
         for two in others:
             if abs(one - two) == figure.value:

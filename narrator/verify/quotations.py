@@ -22,7 +22,7 @@ _NEGATION = re.compile(r"(?:\bnot|\bnever|\bcannot|n't|\bwithout|\bno)[ \"']*$")
 _ANY_NEGATION = re.compile(r"\b(?:not|never|no|nor|none|neither|without|cannot|nothing)\b|n['’]t\b", re.IGNORECASE)
 _SAYING = re.compile(
     r"\b(?:wrote|writes|said|says|typed|asked|asks|answered|replied|read|reads|called|named|ordered|reported|printed|"
-    r"returned|message \d+)\b[^.]{0,30}$",
+    r"returned|message \d+)\b[^.]{0,30}$|\b(?:sent|sends|sending) (?:a |the |one |only |just |bare |word )*$",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(r"\b(?:would|could|should|might) (?:not )?(?:have|be)\b")

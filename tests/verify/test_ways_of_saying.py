@@ -84,6 +84,9 @@ SAID_AGAIN = [
     ("a command that stands nowhere", "A `git status --short` told it [msg 9].", ["quote-not-found"]),
     ("an altered command", "A `tail -n 41 /var/log/parser.log` would have told [msg 1].", ["quote-altered"]),
     ("a word that is spoken of", 'The word could be a scrambled "continue" [msg 5].', []),
+    ("a word that is sent", 'The user sent only "done" [msg 5].', []),
+    ("a word that nobody sent", 'The user sent only "dome" [msg 5].', ['quote-not-found: "dome"']),
+    ("a word that was sent before", 'The user sent "continue" [msg 5].', ['wrong-message: "continue"']),
     ("a word that is said", 'The user wrote "continue" [msg 5].', ['wrong-message: "continue"']),
 ]
 
