@@ -57,15 +57,15 @@ def _events(passage: Passage, held: Sequence[Judged], cited: Cited) -> Iterator[
         if indices := cited.of([cite]):
             yield Event(cite.start, indices[0], indices[-1])
     for one in held:
-        if one.sort == "quotation" and one.finding is not None and (found := one.finding.found) is not None:
-            told = cited.evidence.message(found.index)
-            yield Event(one.start, found.index, found.index, printed=told is not None and _is_printed(one, told))
+        found = one.finding.found if one.finding is not None else None
+        if isinstance(one.wanted, Wanted) and found is not None:
+            told = cited.told([found.index])
+            printed = any(_is_printed(one.wanted, message) for message in told)
+            yield Event(one.start, found.index, found.index, printed=printed)
 
 
-def _is_printed(one: Judged, told: Told) -> bool:
+def _is_printed(wanted: Wanted, told: Told) -> bool:
     """Whether a quotation stands in the output of a call and nowhere else in its message."""
-    if not isinstance(one.wanted, Wanted):
-        return False
-    held = [find_pieces(one.wanted.parts, folded) is not None for folded in told.folds]
+    held = [find_pieces(wanted.parts, folded) is not None for folded in told.folds]
     kinds = {stretch.kind for stretch, has in zip(told.stretches, held, strict=True) if has}
     return kinds == {"output"}

@@ -35,10 +35,8 @@ def _section(passages: Sequence[Passage], judged: Sequence[Sequence[Judged]], nu
 
 
 def _settled(one: Judged, section: Sequence[Figure]) -> Judged:
-    if not isinstance(one.wanted, Figure):
-        return one
-    wanted = as_measured(one.wanted, one.passage.block.text) or one.wanted
-    same = next((other for other in section if wanted.unit and rounds(wanted, other)), None)
+    wanted = isinstance(one.wanted, Figure) and (as_measured(one.wanted, one.passage.block.text) or one.wanted)
+    same = next((other for other in section if wanted and wanted.unit and rounds(wanted, other)), None)
     if same is None:
         return one
     says = f"derived: {same.text} of its section, rounded or in another unit"
