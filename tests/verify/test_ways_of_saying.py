@@ -178,6 +178,9 @@ def test_spaces_and_lists_are_counted(tmp_path: Path, markdown: str, expected: l
 
 
 CLAIMS = [
+    ("what had been done before", "The user had asked for a parser. It was installed at last [msg 6].", []),
+    ("what was done", "The user patched the parser. It was installed [msg 6].", ["wrong-role: The user patched"]),
+    ("what had been done, cited", "The user had patched the parser [msg 6].", ["wrong-role: The user had patched"]),
     ("another step that ended", "The previous step ended normally [msg 2–4].", []),
     ("the one that broke off", "The step ended normally [msg 2–4].", ["wrong-message: step ended normally"]),
     (
