@@ -17,7 +17,8 @@ _YEAR_OF = re.compile(
 """What stands before a year."""
 _YEARS = range(1990, 2100)
 _ZONE = re.compile(
-    r"(?: local)?(?: time)?,? ?\(?(?:(?:UTC|GMT) ?([+\u2212-])(\d{1,2})(?::?(\d\d))?\b|(CES?T|BST|JST|IST|[EP][SD]T)\b)"
+    r"(?: local| [A-Z][a-z]{2,15})?(?: time)?,? ?\(?"
+    r"(?:(?:UTC|GMT) ?([+\u2212-])(\d{1,2})(?::?(\d\d))?\b|(CES?T|BST|JST|IST|[EP][SD]T)\b)"
 )
 _ZONES = {"CET": 60, "CEST": 120, "BST": 60, "JST": 540, "IST": 330, "EST": -300, "EDT": -240, "PST": -480, "PDT": -420}
 """Minutes ahead of UTC."""

@@ -19,7 +19,7 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _READING = re.compile(r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b", re.IGNORECASE)
-_TURN = r"(?:turn|step|message|answer|reply|response|stream|request|completion|generation|call|it)"
+_TURN = r"(?:turn|target|step|message|answer|reply|response|stream|request|completion|generation|call|it)"
 
 
 class Cause(NamedTuple):

@@ -26,6 +26,7 @@ _GOES_ON = re.compile(r"[.:]\d|-\d\d-\d\d(?!\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?!\d)(?:\.\d+)?")
 _SPELT = re.compile(
     r"(?<![\w:])(?:(\d):(?=\d\d:))?(\d{1,4})(?:m ?|(?<=\d:\d\d):)(\d{1,2}(?:\.\d{1,9})?)(?:s\b|(?<=:\d\d)(?![\w:]))"
+    r"|(?<![\w:])(\d\d):(\d\d)(?=<\d)"
     r"|\btimeout\w{0,4}\W{1,4}(\d{4,12})\b|\b(?:sleep|max-time|timeout)[ (=]{1,2}(\d{1,5}(?:\.\d{1,9})?)\b(?![.\w])"
 )
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
@@ -224,10 +225,10 @@ def quantities(told: Told, unit: str) -> list[float]:
 
 
 def _spelt(told: Told) -> Iterator[float]:
-    """Seconds of `3m13.2s`, a progress bar's `0:00:47`, a limit in milliseconds `timeout: 900000`, `sleep 30`."""
+    """Seconds of `3m13.2s`, progress bars' `0:00:47` and `00:55<00:00`, `timeout: 900000` (ms), `sleep 30`."""
     for match in _SPELT.finditer(told.numeric):
-        hours, minutes, seconds, limit, wait = match.groups()
+        hours, minutes, seconds, passed, more, limit, wait = match.groups()
         if limit or wait:
             yield int(limit) / 1000 if limit else float(wait)
         else:
-            yield int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)
+            yield int(hours or 0) * 3600 + int(minutes or passed) * 60 + float(seconds or more)

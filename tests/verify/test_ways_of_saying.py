@@ -28,6 +28,8 @@ ROWS = [
     ("a time of a named zone", "It was sent at 10:56:20 (UTC+2) [msg 3].", "10:56:20", "passed"),
     ("a time of a named zone west", "It was sent at 03:26:20 UTC−5:30 [msg 3].", "03:26:20", "passed"),
     ("a time of a zone by its letters", "It was sent at 10:56:20 CEST [msg 3].", "10:56:20", "passed"),
+    ("a time of a place and a zone", "It was sent at 10:56 Berlin time (CEST) [msg 3].", "10:56", "passed"),
+    ("a time of a place alone", "It was sent at 10:56 Berlin time [msg 3].", "10:56", "failed"),
     ("a time of the wrong zone", "It was sent at 10:56:20 (UTC+3) [msg 3].", "10:56:20", "failed"),
     ("thousands with a space", "It had 14 876 tokens going in [msg 7].", "14 876", "passed"),
     ("thousands with a narrow space", "It had 14\u202f876 tokens going in [msg 7].", "14 876", "passed"),
@@ -140,7 +142,8 @@ def test_a_heading_may_round_its_section(tmp_path: Path, heading: str, section: 
 
 
 SLOW = tool(
-    input={"command": "sleep 30 && time cp", "timeout": 900_000}, output="4.98GiB 0:00:47 [109MiB/s]\nreal 3m13.250s\n"
+    input={"command": "sleep 30 && time cp", "timeout": 900_000},
+    output="4.98GiB 0:00:47 [109MiB/s]\n83/83 [00:55<00:00]\nreal 3m13.250s\n",
 )
 TOKENS = {"input": 900, "output": 50, "reasoning": 0, "cache": {"read": 40, "write": 2}}
 
@@ -166,6 +169,7 @@ EDITED = [
     ("another limit", "It had a limit of 90 s [msg 1].", ["figure-not-found: 90 s"]),
     ("a duration of the shell", "It took 193 s [msg 1].", []),
     ("the time of a progress bar", "It took 47 seconds to copy [msg 1].", []),
+    ("the time of another progress bar", "It took 55 seconds to load [msg 1].", []),
     ("another time of a progress bar", "It took 74 seconds to copy [msg 1].", ["figure-not-found: 74 seconds"]),
     ("a number that opens a list", "It found four libraries [msg 1].", []),
     ("another number of it", "It found five libraries [msg 1].", ["figure-not-found: five"]),
@@ -181,6 +185,7 @@ CLAIMS = [
     ("what had been done before", "The user had asked for a parser. It was installed at last [msg 6].", []),
     ("what was done", "The user patched the parser. It was installed [msg 6].", ["wrong-role: The user patched"]),
     ("what had been done, cited", "The user had patched the parser [msg 6].", ["wrong-role: The user had patched"]),
+    ("the target", "The target ended normally [msg 4].", ["wrong-message: target ended normally"]),
     ("another step that ended", "The previous step ended normally [msg 2–4].", []),
     ("the one that broke off", "The step ended normally [msg 2–4].", ["wrong-message: step ended normally"]),
     (
