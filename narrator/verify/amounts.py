@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from narrator.report import Match
+from narrator.verify.clauses import LONGEST_NUMBER
+from narrator.verify.counting import is_definite, is_distance
+from narrator.verify.dates import is_recorded_year
 from narrator.verify.derive import derive
-from narrator.verify.figures import SCALE, Figure
+from narrator.verify.figures import SCALE, WORDS, Figure
+from narrator.verify.held import Held
 from narrator.verify.numbers import (
     SMALL,
     Place,
@@ -26,12 +31,15 @@ from narrator.verify.scope import Scope
 from narrator.verify.told import Told
 from narrator.verify.wording import original
 
+_PART_OF = re.compile(r"\s+(?:\w+\s+)?of\s+(?:the|these|those|its|their|all)\s+(\w+)(?:\s+(\w+))?")
+_ADVICE = re.compile(r"\b(?:can|should|must|will|would|could|may|might|next|every|rule)\b")
+"""Words of a sentence whose day of the week is not one of the record."""
 CERTAIN = 4
 """From this number on a count that nothing bears out is held against the essay; two and three are said of anything."""
 _SHOWN = 60
 _COUNTED = frozenset(["line", "call"])
 """Stems of what the record counts in every message: the count of another message proves nothing."""
-_RECORDED = ("span", "instant", "clock", "day", "word")
+_RECORDED = ("span", "instant", "clock", "day", "month", "weekday", "word")
 """Sorts of figures that the record states of a message beside its text."""
 
 
@@ -39,7 +47,7 @@ def is_specific(figure: Figure) -> bool:
     """Whether it tells one message from another: not a small number, not a name."""
     if figure.sort == "number":
         return bool(figure.unit or figure.digits or figure.value >= SMALL)
-    return figure.sort not in ("word", "name")
+    return figure.sort not in ("word", "name", "month", "weekday")
 
 
 def place_of(figure: Figure, text: str, messages: Iterable[Told]) -> Place | None:
@@ -54,8 +62,8 @@ def _found_in(figure: Figure, text: str, told: Told) -> Place | None:
     match figure.sort:
         case "word":
             return find_word(figure, told, stems_of(text, figure))
-        case "instant" | "clock" | "day":
-            return find_instant(figure, told)
+        case "instant" | "clock" | "day" | "month" | "weekday":
+            return find_instant(figure, text, told)
         case _:
             return find_text(figure, told)
 
@@ -82,7 +90,7 @@ def _is_enough(figure: Figure, place: Place) -> bool:
 
 
 def judge_figure(
-    figure: Figure, text: str, scope: Scope, stated: Callable[[], Sequence[Figure]], known: set[str]
+    figure: Figure, text: str, scope: Scope, stated: Callable[[], Sequence[Figure]], known: Held
 ) -> Finding | None:
     """What is known of a figure from the messages the essay cites; None when only a search of all can tell.
 
@@ -92,7 +100,7 @@ def judge_figure(
     other = _other_unit(figure, scope.own)
     if place is not None and (place.exact or other is None):
         return Finding(found=_match(place), weight=int(is_specific(figure)))
-    if _is_index(figure, scope) or place_of(figure, text, [scope.cited.evidence.session]) is not None:
+    if _is_index(figure, scope) or _is_of_session(figure, text, scope) or _is_dated(figure, text, scope):
         return Finding(weight=0)
     reason = derive(figure, text, scope, stated, stems_of(text, figure))
     if other is not None and not reason:
@@ -105,7 +113,7 @@ def judge_figure(
     return _known(figure, text, scope, known, closed=closed)
 
 
-def _known(figure: Figure, text: str, scope: Scope, known: set[str], *, closed: bool) -> Finding | None:
+def _known(figure: Figure, text: str, scope: Scope, known: Held, *, closed: bool) -> Finding | None:
     """Judge a figure that neither stands near nor follows: by what the essay said before, then by what else it cites.
 
     `closed`: a small number whose clause has a citation of its own.
@@ -113,7 +121,8 @@ def _known(figure: Figure, text: str, scope: Scope, known: set[str], *, closed: 
     partial = scope.cited.evidence.partial
     if closed and scope.own and not partial and _COUNTED.intersection(stems_of(text, figure)[:1]):
         return Finding("figure-not-found", "no message cited has so many")
-    if key_of(figure, text) in known:
+    again = is_definite(text, figure) and known.has(_counted_key(figure))
+    if again or known.has(key_of(figure, text)):
         return Finding(weight=0, again=True)
     return _away(figure, text, scope)
 
@@ -121,11 +130,11 @@ def _known(figure: Figure, text: str, scope: Scope, known: set[str], *, closed: 
 def _away(figure: Figure, text: str, scope: Scope) -> Finding | None:
     """Judge a figure that stands in nothing near: in what else the essay cites, or not at all."""
     if figure.sort == "word" and scope.own:
-        return unfounded(figure, scope)
+        return unfounded(figure, text, scope)
     place = place_of(figure, text, scope.cited.messages) or place_of(figure, text, scope.cited.beside())
     if place is not None:
         return found_elsewhere(figure, scope, place)
-    return None if is_specific(figure) or figure.sort == "name" else unfounded(figure, scope)
+    return None if is_specific(figure) or figure.sort == "name" else unfounded(figure, text, scope)
 
 
 def _is_index(figure: Figure, scope: Scope) -> bool:
@@ -156,6 +165,32 @@ def key_of(figure: Figure, text: str) -> str:
     return f"{figure.sort}:{figure.value or figure.text.casefold()}:{figure.unit}:{stems}"
 
 
+def keys_of(figure: Figure, text: str) -> tuple[str, ...]:
+    """A figure by all that it is known by: a count also without what it counts, for `the four` later."""
+    return (key_of(figure, text), *([_counted_key(figure)] if _is_count(figure) else []))
+
+
+def _counted_key(figure: Figure) -> str:
+    return f"count:{figure.value:g}"
+
+
+def _is_count(figure: Figure) -> bool:
+    """Whether it may count things: a whole number without a unit, small or in letters."""
+    return figure.sort in ("word", "number") and not figure.unit and not figure.digits and figure.value < SMALL
+
+
+def _is_of_session(figure: Figure, text: str, scope: Scope) -> bool:
+    """Whether it stands in what the record says of the session as a whole, which knows nothing of distances."""
+    return not is_distance(text, figure) and place_of(figure, text, [scope.cited.evidence.session]) is not None
+
+
+def _is_dated(figure: Figure, text: str, scope: Scope) -> bool:
+    """Whether it is the target's day, or the year of a message that is cited."""
+    if figure.sort == "day":
+        return place_of(figure, text, scope.cited.told(scope.cited.subjects)) is not None
+    return figure.sort == "number" and is_recorded_year(figure, text, lambda: scope.cited.messages)
+
+
 def found_elsewhere(figure: Figure, scope: Scope, place: Place) -> Finding:
     """Judge a figure that stands in a message its clause does not cite."""
     match = _match(place)
@@ -165,14 +200,35 @@ def found_elsewhere(figure: Figure, scope: Scope, place: Place) -> Finding:
     return Finding("wrong-message", says, nearest=match)
 
 
-def unfounded(figure: Figure, scope: Scope) -> Finding:
+def unfounded(figure: Figure, text: str, scope: Scope) -> Finding:
     """Judge a figure that stands nowhere."""
+    if (says := _beyond(figure, text, scope)) is not None:
+        return Finding(judged=False, says=says, weight=0)
     if figure.sort in ("word", "number") and not is_specific(figure) and figure.value < CERTAIN:
         return Finding(judged=False, says="a small number that no message states or counts", weight=0)
     if scope.cited.evidence.partial and _is_recorded(figure):
         return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
     near = _other_unit(figure, scope.own)
     return Finding("figure-not-found", "it stands in no message and follows from none", nearest=near)
+
+
+def _beyond(figure: Figure, text: str, scope: Scope) -> str | None:
+    """Why nothing can tell of a figure; None when the record could."""
+    if figure.sort == "weekday":
+        dated = scope.clause is not None and scope.clause.own and any(told.times for told in scope.own)
+        sentence = text[slice(*scope.clause.sentence)] if scope.clause is not None else ""
+        return None if dated and _ADVICE.search(sentence) is None else "a day of the week of no message cited"
+    if not _is_count(figure):
+        return None
+    if not scope.indices:
+        return "a count in a passage that cites nothing"
+    whole = _PART_OF.match(text, figure.end)
+    for word in whole.groups("") if whole is not None else ():
+        if figure.value <= (
+            int(word) if word.isdecimal() and len(word) < LONGEST_NUMBER else WORDS.get(word.lower(), 0)
+        ):
+            return "a part of what is counted beside it"
+    return None
 
 
 def _is_recorded(figure: Figure) -> bool:

@@ -13,6 +13,7 @@ from narrator.verify.scope import Cited
 from narrator.verify.speakers import judge_speakers
 from narrator.verify.style import judge_uncited, judge_wording
 from narrator.verify.told import Told
+from narrator.verify.wording import find_pieces
 
 
 def judge_claims(passage: Passage, cited: Cited, own: Sequence[Judged]) -> Iterator[Judged]:
@@ -56,5 +57,15 @@ def _events(passage: Passage, held: Sequence[Judged], cited: Cited) -> Iterator[
         if indices := cited.of([cite]):
             yield Event(cite.start, indices[0], indices[-1])
     for one in held:
-        if one.sort == "quotation" and one.finding is not None and (found := one.finding.found) is not None:
-            yield Event(one.start, found.index, found.index)
+        found = one.finding.found if one.finding is not None else None
+        if isinstance(one.wanted, Wanted) and found is not None:
+            told = cited.told([found.index])
+            printed = any(_is_printed(one.wanted, message) for message in told)
+            yield Event(one.start, found.index, found.index, printed=printed)
+
+
+def _is_printed(wanted: Wanted, told: Told) -> bool:
+    """Whether a quotation stands in the output of a call and nowhere else in its message."""
+    held = [find_pieces(wanted.parts, folded) is not None for folded in told.folds]
+    kinds = {stretch.kind for stretch, has in zip(told.stretches, held, strict=True) if has}
+    return kinds == {"output"}

@@ -84,6 +84,11 @@ class Clause(NamedTuple):
         """Whether a citation closes it or the sentence behind it, or it names a message itself."""
         return any(one.bracketed or self.start <= one.start < self.end for one in self.cites)
 
+    @property
+    def trails(self) -> bool:
+        """Whether it stands behind the last citation of its block, and names no message itself."""
+        return not self.own and all(one.start < self.start for one in self.cites)
+
 
 def find_cites(block: Block) -> list[Cite]:
     """Citations and messages named in running text, in order; what stands in code is neither."""

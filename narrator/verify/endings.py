@@ -19,7 +19,7 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _READING = re.compile(r"\b(?:readings?|hypothes[ie]s|explanations?|for it|against it)\b", re.IGNORECASE)
-_TURN = r"(?:turn|step|message|answer|reply|response|stream|request|completion|generation|call|it)"
+_TURN = r"(?:turn|target|step|message|answer|reply|response|stream|request|completion|generation|call|it)"
 
 
 class Cause(NamedTuple):
@@ -90,6 +90,13 @@ CAUSES = (
 _KNOWN = frozenset(["aborted", "provider-error", "cut-off", "unfinished", "tool-aborted", "tool-unfinished"])
 
 
+_OTHER = re.compile(
+    r"\b(?:running|previous|earlier|former|first|next|other|following|preceding|before(?: it)?)(?: \w+)?\s*$",
+    re.IGNORECASE,
+)
+"""Right before a turn that is another than the one that broke off."""
+
+
 def judge_endings(text: str, clauses: Sequence[tuple[Clause, Scope]]) -> Iterator[Charge]:
     """Charge the sentences that state a cause of an end which none of the messages they are tied to bears out."""
     for clause, scope in clauses:
@@ -99,7 +106,8 @@ def judge_endings(text: str, clauses: Sequence[tuple[Clause, Scope]]) -> Iterato
             match = cause.pattern.search(text, clause.start, clause.end)
             if match is None or _is_hedged(text, clause, match):
                 continue
-            if not any(_bears(cause, told) for told in ended):
+            other = cause is CAUSES[-1] and _OTHER.search(text, clause.start, match.start()) is not None
+            if not any(_bears(cause, told) for told in (tied if other else ended)):
                 yield Charge(match.start(), match.end(), _finding(cause, ended[0]))
                 break
 

@@ -86,7 +86,7 @@ class Evidence:
     @cached_property
     def session(self) -> Told:
         """What the record states of the session as a whole."""
-        return Told(-1, "system", (), record=self._says())
+        return Told(-1, "system", (), record=self._says(), named=self._says()[:1])
 
     def whole(self) -> Iterator[Told]:
         """Every message there is, in order, its text only; for a session that means reading all of it."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 FigureSort: TypeAlias = Literal[
-    "number", "span", "word", "instant", "day", "clock", "name", "path", "version", "digits"
+    "number", "span", "word", "instant", "day", "month", "weekday", "clock", "name", "path", "version", "digits"
 ]
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -94,7 +94,9 @@ SCALE: dict[str, tuple[str, float]] = {
 _UNIT = "|".join(re.escape(form) for form in sorted(UNIT, key=len, reverse=True) if len(form) > 1 or form in "%x×")
 _RATE = r"[A-Za-z]{1,8}/(?:s|sec|min|h|hour|day)"
 _LETTER = "[sSmMhHdDkKgGtTBWC]"
-_N = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_N = r"(?:\d{1,3}(?:[,\u00a0\u2009\u202f]\d{3})+(?!\d)|\d{1,3}\ \d{3}(?![\w.,:-]*\d)|\d+)(?:\.\d+)?"
+_BETWEEN = re.compile(r"[,\s]")
+"""What may stand between the thousands of a number."""
 _FILE = (
     r"py|md|json|jsonl|sh|txt|log|toml|ya?ml|rs|go|c|h|cc|cpp|cu|js|ts|tsx|html|css|ini|cfg|conf|lock|so|whl|gz|db|"
     r"service"
@@ -107,6 +109,8 @@ _FIGURE = re.compile(
   | (?P<clock>(?<![\w.:])\d{{1,2}}:\d\d(?::\d\d)?(?:\.\d+)?(?![\w:]))
   | (?P<day>(?:\d{{1,2}}(?:st|nd|rd|th)?\ (?:{_MONTHS})|(?:{_MONTHS})\ \d{{1,2}}(?:st|nd|rd|th)?)\b
       (?:,?\ \d{{4}}\b)?)
+  | (?P<month>(?:{_MONTHS}),?\ \d{{4}}\b)
+  | (?P<weekday>(?<=\bon\ )(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b)
   | (?P<path>https?://[^\s<>()"'“”]+[^\s<>()"'“”.,;:!?]
       | (?<![\w.@/-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?::[~\w./-]*[\w/])?
       | (?<![\w.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+)?(?![\w.])
@@ -174,15 +178,15 @@ def _figure(match: re.Match[str]) -> Figure | None:
             return Figure(start, match.end(), text, "span", value=value, unit="s", step=step)
         case "number":
             return _number(match)
-        case "instant" | "clock" | "day" | "path" | "version" | "name":
+        case "instant" | "clock" | "day" | "month" | "weekday" | "path" | "version" | "name":
             return None if sort == "name" and _is_word(text) else Figure(start, start + len(text), text, sort)
         case _:
             return None
 
 
 def _is_word(text: str) -> bool:
-    """An ordinal, a decade, a plural: `31st`, `GPUs`; what has a digit only at its end as a mark of grammar."""
-    return not re.search(r"\d|_|--|Error$|Exception$", text)
+    """An ordinal, a decade, a plural: `31st`, `GPUs`; what has a digit only at its end; the name of a time zone."""
+    return re.fullmatch(r"(?:UTC|GMT)\W\d+", text) is not None or not re.search(r"\d|_|--|Error$|Exception$", text)
 
 
 def _number(match: re.Match[str]) -> Figure:
@@ -195,7 +199,7 @@ def _number(match: re.Match[str]) -> Figure:
         match.end() if match["range"] is None else start + len(digits),
         match.string[start : match.end()].strip() if match["range"] is None else digits,
         "number",
-        value=float(digits.replace(",", "")),
+        value=float(_BETWEEN.sub("", digits)),
         digits=len(digits.partition(".")[2]),
         unit=unit,
         step=10.0 ** -len(digits.partition(".")[2]),
@@ -215,7 +219,7 @@ def _spanned(text: str) -> tuple[float, float]:
     total, step = 0.0, 1.0
     for number, unit in re.findall(rf"({_N})\s?([a-z]+)", text):
         step = SCALE[UNIT.get(unit, "s")][1]
-        total += float(number.replace(",", "")) * step
+        total += float(_BETWEEN.sub("", number)) * step
     return total, step
 
 

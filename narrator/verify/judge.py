@@ -7,11 +7,13 @@ from functools import cache
 
 from narrator.report import Check, Report, Statement, make_report
 from narrator.sanitize import one_line
-from narrator.verify.amounts import found_elsewhere, judge_figure, key_of, place_of, unfounded
+from narrator.verify.amounts import found_elsewhere, judge_figure, keys_of, place_of, unfounded
 from narrator.verify.claims import judge_claims
 from narrator.verify.clauses import Cite
 from narrator.verify.evidence import Evidence
 from narrator.verify.figures import Figure
+from narrator.verify.headings import settle_headings
+from narrator.verify.held import Held
 from narrator.verify.judged import Judged, Passage, as_statement, cites_of, read_passages
 from narrator.verify.likeness import doubt_citations
 from narrator.verify.prose import read_blocks
@@ -41,7 +43,7 @@ def verify_essay(markdown: str, evidence: Evidence) -> Report:
     cites = cites_of(blocks)
     cited = Cited(evidence, (one for own in cites for one in own))
     bracketed = any(one.bracketed for one in cited.cites)
-    known: set[str] = set()
+    known = Held()
     passages = read_passages(blocks, cited, cites)
     first = [
         [
@@ -51,7 +53,7 @@ def verify_essay(markdown: str, evidence: Evidence) -> Report:
         ]
         for one in passages
     ]
-    judged = _search_far(first, cited)
+    judged = _search_far(list(settle_headings(passages, first)), cited)
     claims = [one for passage, own in zip(passages, judged, strict=True) for one in judge_claims(passage, cited, own)]
     settled = doubt_citations(passages, cited, judged, claims)
     statements = (as_statement(one, markdown) for one in [*settled, *claims])
@@ -98,7 +100,7 @@ def _judge_citation(cite: Cite, cited: Cited) -> Finding:
     return Finding()
 
 
-def _judge_quotations(passage: Passage, known: set[str]) -> Iterator[Judged]:
+def _judge_quotations(passage: Passage, known: Held) -> Iterator[Judged]:
     """Judge what stands in quotation marks and in code; what holds is added to `known`."""
     text = passage.block.text
     for quotation in passage.quotations:
@@ -109,11 +111,11 @@ def _judge_quotations(passage: Passage, known: set[str]) -> Iterator[Judged]:
             finding = Finding(judged=False, says="a block quotation without a citation near it", weight=0)
         one = Judged(passage, quotation.start, quotation.end, "quotation", scope, finding, wanted)
         if one.holds:
-            known.add(" ".join(wanted.parts))
+            known.add_quotation(wanted.parts)
         yield one
 
 
-def _judge_figures(passage: Passage, known: set[str]) -> Iterator[Judged]:
+def _judge_figures(passage: Passage, known: Held) -> Iterator[Judged]:
     """Judge the figures; what holds is added to `known`."""
     text = passage.block.text
 
@@ -128,7 +130,7 @@ def _judge_figures(passage: Passage, known: set[str]) -> Iterator[Judged]:
         finding = judge_figure(figure, text, scope, stated, known)
         one = Judged(passage, figure.start, figure.end, "figure", scope, finding, figure)
         if one.holds:
-            known.add(key_of(figure, text))
+            known.add_figure(keys_of(figure, text))
         yield one
 
 
@@ -161,4 +163,4 @@ def _far(one: Judged, told: Told) -> Finding | None:
 def _nowhere(one: Judged, cited: Cited) -> Finding:
     if isinstance(one.wanted, Wanted):
         return not_found(one.wanted, one.scope, cited.messages)
-    return unfounded(one.wanted, one.scope) if one.wanted is not None else Finding(judged=False)
+    return unfounded(one.wanted, one.passage.block.text, one.scope) if one.wanted is not None else Finding(judged=False)

@@ -28,6 +28,8 @@ _REPEATED = 8.0
 """The same where the assistant answers the user, whose request it often says again in more words."""
 _SHARED = 3
 """Words of the claim that it must have."""
+_SHARED_LAST = 2
+"""Of these, words of the claim's last sentence."""
 _SHORT = 0.5
 """A message counts as at least so long, against the average: a word of a short one is no better than another."""
 _SATURATION, _LENGTH = 1.2, 0.75
@@ -89,13 +91,19 @@ class Likeness:
         lengths = [sum(self.words(told).values()) for told in self._told.values()]
         return max(1.0, sum(lengths) / max(1, len(lengths)))
 
-    def better(self, claim: str, cited: Told, beside: Iterable[Told]) -> Told | None:
-        """The message beside the cited one that a claim is clearly about; None when there is no such."""
-        wanted = set(words_of(fold(claim)))
+    def better(self, claim: str, last: str, cited: Told, beside: Iterable[Told]) -> Told | None:
+        """The message beside the cited one that a claim is clearly about; None when there is no such.
+
+        `last`: the claim's last sentence, which the message must fit better as well: those before it may be of others.
+        """
+        wanted, ending = set(words_of(fold(claim))), set(words_of(fold(last)))
         own = self._score(wanted, self.words(cited))
         scored = [(self._score(wanted, self.words(told)), told.index, told) for told in beside]
         score, _, best = max(scored, default=(0.0, 0, None))
         if best is None or sum(word in self.words(best) for word in wanted) < _SHARED:
+            return None
+        shared = sum(word in self.words(best) for word in ending)
+        if shared < _SHARED_LAST or self._score(ending, self.words(best)) <= self._score(ending, self.words(cited)):
             return None
         lead = _REPEATED if cited.role == "user" and best.role == "assistant" else _LEAD
         return best if score - own > lead and own <= _SHARE * (own + score) else None
@@ -131,9 +139,15 @@ def doubt_citations(
         index = one.scope.indices[0]
         if (named := _subject(words)) is not None and 0 < abs(named - index) <= _NEXT:
             better.update((id(one), found) for found in cited.told([named]))
-        elif (found := likeness.better(words, told[index], beside[index])) is not None:
+        elif (found := likeness.better(words, _ending(one, words), told[index], beside[index])) is not None:
             better[id(one)] = found
     return [_doubted(one, better[id(one)]) if id(one) in better else one for own in judged for one in own]
+
+
+def _ending(citation: Judged, claim: str) -> str:
+    """The sentence of a claim that its citation stands in."""
+    found = citation.passage.clause_at(citation.start)
+    return claim[-(citation.start - found[0].sentence[0]) :] if found is not None else claim
 
 
 def _subject(claim: str) -> int | None:
@@ -148,15 +162,19 @@ def _unproven(passage: Passage, own: Sequence[Judged], claims: Sequence[Judged])
     others = Row(one for one in (*own, *claims) if one.sort != "citation")
     for one in (one for one in own if one.sort == "citation"):
         start, position = position, one.end
-        proven = any(_proves(other) for other in others.within(start, one.end))
-        if one.holds and len(one.scope.indices) == 1 and one.scope.own and not proven:
+        if not (one.holds and len(one.scope.indices) == 1 and one.scope.own):
+            continue
+        if not any(_proves(other, one) for other in others.within(start, one.end)):
             yield one, passage.block.text[start : one.start]
 
 
-def _proves(one: Judged) -> bool:
-    """Whether a statement was found in what is cited, or has failed already."""
+def _proves(one: Judged, citation: Judged) -> bool:
+    """Whether a statement was found in what is cited, was counted in it, or has failed already."""
     finding = one.finding
-    return finding is not None and (finding.kind is not None or bool(finding.weight and finding.found is not None))
+    if finding is None:
+        return False
+    counted = finding.derived and finding.says.endswith(f" in message {citation.scope.indices[0]}")
+    return finding.kind is not None or counted or bool(finding.weight and finding.found is not None)
 
 
 def _doubted(one: Judged, better: Told) -> Judged:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import NamedTuple
 
-from narrator.verify.figures import FORMS, MONTH, SCALE, WORDS, Figure, unit_of
+from narrator.verify.dates import find_day, find_moment, find_weekday, shift_of
+from narrator.verify.figures import FORMS, SCALE, WORDS, Figure, unit_of
 from narrator.verify.told import Told
 from narrator.verify.wording import fold
 
@@ -23,8 +23,12 @@ _TIMES = re.compile(r" ?[x×](?!\w)")
 _IN_DATE = re.compile(r"\d{4}-(?:\d\d-)?$")
 _HOST = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}:$")
 _GOES_ON = re.compile(r"[.:]\d|-\d\d-\d\d(?!\d)")
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?!\d)(?:\.\d+)?")
+_SPELT = re.compile(
+    r"(?<![\w:])(?:(\d):(?=\d\d:))?(\d{1,4})(?:m ?|(?<=\d:\d\d):)(\d{1,2}(?:\.\d{1,9})?)(?:s\b|(?<=:\d\d)(?![\w:]))"
+    r"|(?<![\w:])(\d\d):(\d\d)(?=<\d)"
+    r"|\btimeout\w{0,4}\W{1,4}(\d{4,12})\b|\b(?:sleep|max-time|timeout)[ (=]{1,2}(\d{1,5}(?:\.\d{1,9})?)\b(?![.\w])"
+)
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
     re.findall(
@@ -134,7 +138,8 @@ def find_word(figure: Figure, told: Told, counted: Iterable[str]) -> Place | Non
         at = text.find(name)
         while at >= 0:
             end = at + len(name)
-            if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()) and _counts(text, at, end, stems):
+            whole = not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum())
+            if whole and (text[end : end + 2] == ": " or _counts(text, at, end, stems)):
                 return Place(told, at, end, exact=True)
             at = text.find(name, end)
     return None
@@ -184,41 +189,26 @@ def find_text(figure: Figure, told: Told) -> Place | None:
     return None
 
 
-def find_instant(figure: Figure, told: Told) -> Place | None:
-    """Where a date, a time of day, or both stand: in the text, or among the times that are recorded."""
-    if figure.sort == "day":
-        return _find_day(fold(figure.text), told)
+def find_instant(figure: Figure, text: str, told: Told) -> Place | None:
+    """Where a date, a time of day, or both stand: in the text, or among the times that are recorded.
+
+    `text`: the block, which may name a time zone behind the figure.
+    """
+    if figure.sort in ("day", "month", "weekday"):
+        span = find_weekday(figure, told) if figure.sort == "weekday" else find_day(figure, told)
+        return Place(told, *span, exact=True) if span is not None else None
     wanted = fold(figure.text).replace("utc", "").replace("t", " ").replace("z", "").strip()
-    text = told.numeric
+    recorded, shift = told.numeric, shift_of(text, figure)
     for form in (wanted, wanted.replace(" ", "t")):
-        at = text.find(form)
+        at = recorded.find(form)
         while at >= 0:
             end = at + len(form)
-            if not text[end : end + 1].isdigit() and not (at and text[at - 1].isdigit()):
+            if not recorded[end : end + 1].isdigit() and not (at and recorded[at - 1].isdigit()):
                 return Place(told, at, end, exact=True)
-            at = text.find(form, at + 1)
-    clock = wanted.split(" ")[-1]
-    for time in (time for span in told.times for time in span):
-        moment = datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        if moment.startswith(wanted) or (figure.sort == "clock" and moment[11:].startswith(clock.zfill(5))):
-            return Place(told, 0, 0, exact=True)
-    return None
-
-
-def _find_day(wanted: str, told: Told) -> Place | None:
-    """Where `22 may 2026` stands, whatever way it is written there."""
-    month = next((MONTH[word] for word in re.findall(r"[a-z]+", wanted) if word in MONTH), 0)
-    numbers = [int(number) for number in re.findall(r"\d+", wanted)]
-    year = next((number for number in numbers if number > 31), None)
-    day = next((number for number in numbers if number <= 31), 0)
-    days = {datetime.fromtimestamp(time / 1000, UTC).date() for span in told.times for time in span}
-    if any((one.month, one.day) == (month, day) and year in (None, one.year) for one in days):
+            at = recorded.find(form, at + 1)
+    if find_moment(wanted, told, clock=figure.sort == "clock", shift=shift):
         return Place(told, 0, 0, exact=True)
-    for match in _DATE.finditer(told.numeric):
-        if (int(match[2]), int(match[3])) == (month, day) and year in (None, int(match[1])):
-            return Place(told, match.start(), match.end(), exact=True)
-    at = told.numeric.find(wanted)
-    return Place(told, at, at + len(wanted), exact=True) if at >= 0 else None
+    return None
 
 
 def quantities(told: Told, unit: str) -> list[float]:
@@ -231,4 +221,14 @@ def quantities(told: Told, unit: str) -> list[float]:
         measures, scale = SCALE.get(here, (here, 1.0))
         if measures == dimension and (here or not unit):
             found.append(float(match[0]) * scale)
-    return found
+    return [*found, *_spelt(told)] if dimension == "time" else found
+
+
+def _spelt(told: Told) -> Iterator[float]:
+    """Seconds of `3m13.2s`, progress bars' `0:00:47` and `00:55<00:00`, `timeout: 900000` (ms), `sleep 30`."""
+    for match in _SPELT.finditer(told.numeric):
+        hours, minutes, seconds, passed, more, limit, wait = match.groups()
+        if limit or wait:
+            yield int(limit) / 1000 if limit else float(wait)
+        else:
+            yield int(hours or 0) * 3600 + int(minutes or passed) * 60 + float(seconds or more)

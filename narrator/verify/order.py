@@ -24,6 +24,8 @@ _CLOCK = re.compile(r"\b\d{1,2}:\d\d\b")
 _PLUPERFECT = re.compile(r"\bhad\s+(?:\w+\s+){0,2}?\w+(?:ed|en|wn|ne)\b")
 _BACKWARD = re.compile(r"\bafter\b|^\W*(?:earlier|before that|previously|beforehand)\b", re.IGNORECASE)
 """Words that put first what a pluperfect tells of."""
+_KEPT = re.compile(r"\b(?:log|file|listing|history|journal)s?\b", re.IGNORECASE)
+"""What holds lines from before they are read."""
 _INVERTED = re.compile(r"\b(?:came|followed)\b")
 _HEAD = re.compile(
     r"^\W*(?:(?P<then>Then|Next|Afterwards|Subsequently|Later|After that|Thereafter|Shortly after)|"
@@ -38,6 +40,8 @@ class Event(NamedTuple):
     first: int
     """The earliest of its messages; `last` the latest."""
     last: int
+    printed: bool = False
+    """They are words of an output, which may be older than its message."""
 
 
 def judge_order(text: str, clauses: Sequence[Clause], events: Sequence[Event], cited: Cited) -> Iterator[Charge]:
@@ -52,7 +56,8 @@ def judge_order(text: str, clauses: Sequence[Clause], events: Sequence[Event], c
             link = None
         elif link is None and before and own:
             link = _across(text[start:end], before, own)
-        if link is not None and not _by_time(cited, link):
+        printed = link is not None and link[0].printed and _KEPT.search(text, start, end) is not None
+        if link is not None and not printed and not _by_time(cited, link):
             says = f"by the record message {link[1].last} comes before message {link[0].first}"
             yield Charge(start, end, Finding("wrong-order", says))
         before = own or before

@@ -59,6 +59,8 @@ class Block:
         """Places in `text` of characters that a backslash made plain."""
         self.quoted = False
         """It stands in a block quotation."""
+        self.level = 0
+        """Of a heading: 1 to 6."""
         self.numbered = False
         """It is a cell of message numbers."""
         self._starts: list[int] = []
@@ -115,6 +117,7 @@ def read_blocks(markdown: str) -> list[Block]:
             continue
         kind = _kind(token, before)
         block = Block(kind, heading)
+        block.level = int(before.tag[1:]) if kind == "heading" and before is not None else 0
         block.numbered = id(token) in numbered
         block.quoted = depth > 0 and kind in ("paragraph", "item")
         for piece, place in _placed(token, lines, starts, cursor):

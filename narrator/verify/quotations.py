@@ -9,9 +9,10 @@ from typing import NamedTuple
 from narrator.report import FailureKind, Match
 from narrator.sanitize import one_line
 from narrator.verify.clauses import Quotation
+from narrator.verify.held import Held
 from narrator.verify.scope import Scope
 from narrator.verify.told import BORDER, Told
-from narrator.verify.wording import find_near, find_pieces, original, pieces
+from narrator.verify.wording import EDGES, find_near, find_pieces, original, pieces
 
 ALTERED = 0.6
 """Share of words in common from which words are a changed quotation and not another text."""
@@ -21,9 +22,11 @@ _NEGATION = re.compile(r"(?:\bnot|\bnever|\bcannot|n't|\bwithout|\bno)[ \"']*$")
 _ANY_NEGATION = re.compile(r"\b(?:not|never|no|nor|none|neither|without|cannot|nothing)\b|n['’]t\b", re.IGNORECASE)
 _SAYING = re.compile(
     r"\b(?:wrote|writes|said|says|typed|asked|asks|answered|replied|read|reads|called|named|ordered|reported|printed|"
-    r"returned|message \d+)\b[^.]{0,30}$",
+    r"returned|message \d+)\b[^.]{0,30}$|\b(?:sent|sends|sending) (?:a |the |one |only |just |bare |word )*$",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(r"\b(?:would|could|should|might) (?:not )?(?:have|be)\b")
+"""What is said of a thing that did not happen."""
 _FRAME = re.compile(r"^(?:‹[^›\n]*›|</?conversation_data[^>\n]*>|\(no [a-z ]+\))$", re.MULTILINE)
 """Lines that this product's writers put into a reproduced message."""
 
@@ -53,6 +56,8 @@ class Wanted(NamedTuple):
     before: str
     """The essay's own words before it."""
     fenced: bool
+    supposed: bool = False
+    """It is code of which the essay says what it would do, or should have done."""
 
     @property
     def is_name(self) -> bool:
@@ -66,13 +71,21 @@ class Wanted(NamedTuple):
         plain = all(word.strip(".,;:!?'\"").replace("-", "").replace("'", "").isalpha() for word in words)
         return not self.quotation.code and len(words) <= 2 and plain and not _SAYING.search(self.before)
 
+    @property
+    def is_word(self) -> bool:
+        """One plain word in marks that nobody is said to have said: it is spoken of and not quoted."""
+        return self.is_term and len(self.parts) == 1 and " " not in self.parts[0]
+
 
 def read_quotation(quotation: Quotation, text: str, *, fenced: bool) -> Wanted:
     """A quotation made ready to be looked for."""
     words = _FRAME.sub("…", quotation.words) if fenced else quotation.words
     parts = pieces(words, trim=not quotation.code)
     start = max(0, quotation.start - 80)
-    return Wanted(quotation, tuple(parts), text[start : quotation.start], fenced)
+    before, behind = text[start : quotation.start], text[quotation.end : quotation.end + 40]
+    near = re.split(r"[.!?;] ", before)[-1] + " \ufffc " + re.split(r"[.!?;] ", behind)[0]
+    supposed = quotation.code and not fenced and _SUPPOSED.search(near) is not None
+    return Wanted(quotation, tuple(parts), before, fenced, supposed)
 
 
 def is_unmarked(quotation: Quotation, text: str) -> bool:
@@ -80,7 +93,7 @@ def is_unmarked(quotation: Quotation, text: str) -> bool:
     return not quotation.code and text[quotation.start : quotation.end] == quotation.words
 
 
-def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -> Finding | None:
+def judge_quotation(wanted: Wanted, scope: Scope, known: Held, after: str) -> Finding | None:
     """What is known of a quotation from the messages the essay cites; None when only a search of all can tell.
 
     `known`: quotations that stand elsewhere in the essay with the citation that bears them out; `after`: the essay's
@@ -90,8 +103,11 @@ def judge_quotation(wanted: Wanted, scope: Scope, known: set[str], after: str) -
         return Finding(weight=0)
     if (held := _in_any(wanted, scope.bracketed, after)) is not None:
         return held
-    again = " ".join(wanted.parts) in known
-    loose = wanted.fenced or wanted.is_name or not scope.strict or again
+    if " ".join(wanted.parts) == scope.cited.evidence.session.words.strip(EDGES):
+        return Finding(weight=0, again=True)
+    trails = scope.clause is not None and scope.clause.trails
+    again = known.quotes(wanted.parts, inside=trails)
+    loose = wanted.fenced or wanted.is_name or wanted.is_word or wanted.supposed or not scope.strict or again
     if (
         near := _in_any(wanted, [*scope.own, *scope.near], after) or _in_any(wanted, scope.cited.messages, after)
     ) is not None:
@@ -118,7 +134,11 @@ def found_far(wanted: Wanted, scope: Scope, told: Told) -> Finding | None:
     far = _held_in(wanted, [told], "")
     if far is None:
         return None
-    return far._replace(weight=0) if wanted.is_name or not scope.own else _elsewhere(far)
+    return (
+        far._replace(weight=0)
+        if wanted.is_name or wanted.is_word or wanted.supposed or not scope.own
+        else _elsewhere(far)
+    )
 
 
 def not_found(wanted: Wanted, scope: Scope, messages: Sequence[Told]) -> Finding:
@@ -127,6 +147,8 @@ def not_found(wanted: Wanted, scope: Scope, messages: Sequence[Told]) -> Finding
     near = _nearest(quote, scope.own) or _nearest(quote, messages)
     if wanted.is_term and (near is None or near[0] < 0.9):
         return Finding(judged=False, says="one or two words in quotation marks that no message holds", weight=0)
+    if wanted.supposed and " " in quote.strip() and (near is None or near[0] < ALTERED):
+        return Finding(judged=False, says="code of which the essay says what it would do", weight=0)
     if wanted.is_name and scope.cited.evidence.partial:
         return Finding(judged=False, says="the draft does not keep what could tell; give its session", weight=0)
     if near is not None and near[0] >= ALTERED:

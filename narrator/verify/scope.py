@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
@@ -27,6 +28,16 @@ class Cited:
         if self.evidence.target is not None:
             found.add(self.evidence.target)
         return tuple(sorted(found))
+
+    @cached_property
+    def subjects(self) -> tuple[int, ...]:
+        """The message the essay is about: the target where it is known, else those it names first and cites most."""
+        if self.evidence.target is not None:
+            return (self.evidence.target,)
+        named = [one for one in self.cites if not one.bracketed and len(one.names) == 1]
+        often = Counter(name for one in self.cites if one.bracketed for name in one.names).most_common(2)
+        names = [*(one.names[0] for one in named[:1]), *(name for name, _ in often)]
+        return tuple(index for name in names if (index := self.evidence.resolve(name)) is not None)
 
     def of(self, cites: Iterable[Cite]) -> tuple[int, ...]:
         """Indices that citations name, ascending, without those that name no message."""
@@ -78,6 +89,16 @@ class Scope:
         return [told for told in self.own if told.index in named] if named else self.own
 
     @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """The first and the last message of each stretch that the clause's citations name."""
+        return _ends(self.indices)
+
+    @cached_property
+    def ends_near(self) -> tuple[int, ...]:
+        """The same of the citations round about."""
+        return _ends(self.cited.of(self.clause.around)) if self.clause is not None else ()
+
+    @cached_property
     def near(self) -> list[Told]:
         """Those cited round about and not by the clause itself."""
         around = self.cited.of(self.clause.around) if self.clause is not None else ()
@@ -95,3 +116,9 @@ class Scope:
     def strict(self) -> bool:
         """Whether a citation closes the clause, or the sentence behind it: what it says must stand in what it cites."""
         return self.clause is not None and self.clause.tied
+
+
+def _ends(indices: Sequence[int]) -> tuple[int, ...]:
+    """Those of some ascending indices that have no neighbour on one side."""
+    have = set(indices)
+    return tuple(one for one in indices if one - 1 not in have or one + 1 not in have)

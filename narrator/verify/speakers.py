@@ -39,6 +39,7 @@ _ACTING = re.compile(
     r"^\W*(?:(?:But|And|Then|Next|So|Here|Meanwhile|Afterwards|Instead|Finally|Later)[, ]+)?"
     rf"[Tt]he\s+{_WHO}{_ADVERB}\s+(?P<verb>did not|never|\w{{2,}}ed|{_SAID}|{_DID}|{_IRREGULAR})\b"
 )
+_EARLIER = re.compile(r"\bhad\s+(?!to\b)\w")
 _STORED = re.compile(
     r"\b[Mm](?:essage|sg)\s+(?P<index>\d{1,15})\s+(?:is|was)\s+(?:an?\s+|the\s+)?(?:\w+[\s-]+){0,3}?"
     r"(?P<role>user|assistant)(?:['’]s)?\s+(?:message|turn|step|reply|answer|request)\b(?!\s+\d)"
@@ -202,7 +203,8 @@ def _wrong_deeds(text: str, clause: Clause, scope: Scope) -> Iterator[Charge]:
     if not scope.own or clause.start != clause.sentence[0]:
         return
     found = _ACTING.match(text[clause.start : clause.end].lstrip())
-    if found is None:
+    # What had been done lies before what a later sentence cites.
+    if found is None or (not clause.own and _EARLIER.search(found[0]) is not None):
         return
     named = _SIDE[found["who"].lower()]
     roles = {told.role for told in scope.own}

@@ -21,7 +21,8 @@ _WRITTEN_BREAK = re.compile(r"\\[nt](?![a-z])")
 """A line break or tab inside recorded JSON, spelt out."""
 _GAP = re.compile(r"\[\s*(?:…|\.{3,})[^\[\]\n]*\]|\(\s*(?:…|\.{3})\s*\)|…|\.{3,}")
 """What a writer puts where words were left out; also the product's own mark of a shortened text."""
-_EDGES = " \t\n.,;:!?-\"'()"
+EDGES = " \t\n.,;:!?-\"'()"
+"""Punctuation that the sentence round a quotation may bring or take."""
 
 
 def fold(text: str) -> str:
@@ -46,8 +47,8 @@ def pieces(quote: str, *, trim: bool = False) -> list[str]:
         piece, counted = fold(part), ["characters left out" in gap for gap in gaps[number : number + 2]]
         opened = number > 0 and (counted[0] or part[:1].isalnum())
         cut = number < len(parts) - 1 and (counted[1] or not part[-1:].isspace())
-        piece = (piece if opened else piece.lstrip(_EDGES)) if trim else piece
-        piece = (piece if cut else piece.rstrip(_EDGES)) if trim else piece
+        piece = (piece if opened else piece.lstrip(EDGES)) if trim else piece
+        piece = (piece if cut else piece.rstrip(EDGES)) if trim else piece
         if piece:
             found.append(f"{'…' if opened else ''}{piece}{'…' if cut else ''}")
     return found
@@ -118,8 +119,8 @@ def find_near(quote: str, raw: str) -> Near:
     """The stretch of `raw` most like a quotation: where most of its rarer words stand close together."""
     wanted = [word for piece in pieces(quote) for word in bare(piece).split()]
     recorded = raw.split()
-    folded = [fold(word).strip(_EDGES) for word in recorded]
-    asked = [word.strip(_EDGES) for word in wanted]
+    folded = [fold(word).strip(EDGES) for word in recorded]
+    asked = [word.strip(EDGES) for word in wanted]
     counts = Counter(folded)
     votes: Counter[int] = Counter()
     places = {word: at for at, word in enumerate(asked) if 0 < counts[word] <= 60}
