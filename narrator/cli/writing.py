@@ -50,7 +50,8 @@ def with_repairs(reference: ModelRef | None, rounds: int) -> ModelRef | None:
 
 def place_draft(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Path, *, force: bool) -> Path:
     """Where the draft goes; raises ExistsError for the same essay again, before a model is asked."""
-    from narrator.draft import StyleRef, check_place, draft_path, identity, slug
+    from narrator.disk import check_place
+    from narrator.draft import StyleRef, draft_path, identity, slug
 
     style = StyleRef(name=prompt.style.name, version=prompt.style.version)
     digest = identity(context.session.sha256, context.target.index, style, model)
