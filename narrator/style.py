@@ -1,26 +1,54 @@
-"""A style: a folder with a manifest and the templates of a prompt."""
+"""A style: a folder with a manifest, and with whatever templates of a prompt are to differ from the shared ones."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from narrator.assets import folders
 from narrator.errors import StyleError
 from narrator.record import Record
 
 MANIFEST = "style.toml"
+ENGLISH = "English"
+
+Matter = Literal[
+    "introduction",
+    "message",
+    "context",
+    "before",
+    "cause",
+    "after",
+    "assumptions",
+    "input",
+    "output",
+    "lesson",
+    "conclusion",
+    "impact",
+    "timeline",
+    "contributing",
+    "went-well",
+    "actions",
+]
+"""What a section can be about, for the writer that has no model; a closed list."""
+
+Line = Annotated[
+    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\S[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")
+]
+"""A text on one line, not empty."""
+Words = Annotated[str, StringConstraints(pattern=r"\S")]
+"""A text that is not empty."""
 
 
 class Span(Record):
     """A wanted range."""
 
-    least: int = Field(ge=0)
-    most: int = Field(ge=0)
+    least: int = Field(ge=0, strict=True)
+    most: int = Field(ge=0, strict=True)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -34,11 +62,17 @@ class Span(Record):
 
 
 class Section(Record):
-    """One part of the essay, in order."""
+    """One part of the essay; the parts come in the order of the manifest."""
 
-    name: str
-    """What it is called in prompts and options; the heading is the writer's."""
-    does: str
+    name: Line
+    """What it is called in prompts and options, once in a style; the heading is the writer's."""
+    matter: Matter | None = None
+    """What it is about, for the offline writer; None: only a model knows."""
+    on: bool = Field(default=True, strict=True)
+    """Whether it is asked for."""
+    heading: bool = Field(default=True, strict=True)
+    """Whether it has a `##` heading of its own."""
+    does: Words
     """What it is for, told to the writer."""
     words: Span
 
@@ -46,17 +80,28 @@ class Section(Record):
 class Style(Record):
     """What an essay of this style is like."""
 
-    name: str
-    version: str
+    name: Line
+    version: Line
     """Raised whenever a prompt of this style would differ: it is part of a draft's identity."""
-    says: str
-    """One line for `narrate styles`."""
+    says: Line
+    """One line for `narrate styles`; begins the prompt, too, where the style has no words of its own for that."""
+    title: Line = "`# ` and 6 to 14 words that name the part the message plays, not the project."
+    """What the first line is like, told to the writer."""
     words: Span
     """Length of the whole."""
     citations: Span
-    sections: tuple[Section, ...]
+    """Citations in a whole of that length; `scale_style` makes them more or fewer with it."""
+    language: Line = ENGLISH
+    """What it is written in; quotations stay as recorded."""
+    sections: tuple[Section, ...] = Field(min_length=1)
+    """All of the manifest; see `parts`."""
     folder: Path
-    """Where its templates are."""
+    """Where the manifest is, and its own templates."""
+
+    @property
+    def parts(self) -> tuple[Section, ...]:
+        """The sections that are on, in order."""
+        return tuple(section for section in self.sections if section.on)
 
 
 def load_style(name: str) -> Style:

@@ -400,7 +400,11 @@ version = "1"
 says = "a haiku"
 words = { least = 10, most = 20 }
 citations = { least = 1, most = 3 }
-sections = []
+
+[[sections]]
+name = "all"
+does = "Say it."
+words = { least = 10, most = 20 }
 """
 
 
