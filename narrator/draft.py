@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,11 +22,11 @@ from narrator.record import Record
 from narrator.report import Check, Repair
 from narrator.session import Role
 
-SCHEMA: Literal[1] = 1
+SCHEMA: Literal[2] = 2
 """Version of the draft's shape; a change of meaning or a removed key raises it."""
 
 LOOKED_UP = "looked_up"
-"""Among a draft's settings: how many times the model looked something up. No part of the draft's identity."""
+"""Beside what was sent to a model: how many times it looked something up."""
 
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
@@ -35,6 +36,8 @@ class StyleRef(Record):
 
     name: str
     version: str
+    prompt_sha256: str | None = None
+    """Of its manifest and templates (`fingerprint.fingerprint_style`); None in drafts of early versions."""
 
 
 class ModelRef(Record):
@@ -44,16 +47,36 @@ class ModelRef(Record):
     base_url: str | None = None
     """None for the SDK's default endpoint."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """What was sent beside the messages, and what shaped them (budget, before, after); only what was set."""
+    """What was really sent beside the messages in the request that brought the essay, by its names on the wire (tools
+    by their own), and `looked_up`."""
 
 
 class Usage(Record):
     """Tokens as the endpoint counted them."""
 
     input: int = 0
+    """Cached ones included."""
     output: int = 0
+    """Reasoning included."""
     cached: int = 0
     reasoning: int = 0
+
+    @staticmethod
+    def total(counted: Iterable[Usage]) -> Usage:
+        """The tokens of several requests together."""
+        sums = Usage()
+        for usage in counted:
+            sums = Usage(**{name: count + getattr(usage, name) for name, count in dict(sums).items()})
+        return sums
+
+
+class Cost(Record):
+    """What the tokens that the endpoint counted cost."""
+
+    usd: float = Field(ge=0)
+    """US dollars."""
+    source: str
+    """Where the prices are from: `genai-prices 0.2.3`, or `--price 2,0.2,10`."""
 
 
 class EvidenceMessage(Record):
@@ -75,6 +98,17 @@ class Essay(Record):
     """As it is published: after repair."""
 
 
+class Redone(Record):
+    """A section that was written again."""
+
+    section: str
+    """Its heading as it was; "" for the introduction, which has none."""
+    before: str
+    """Its Markdown before, heading included; it stands nowhere else."""
+    finished: str
+    """When it was written again; ISO 8601, UTC."""
+
+
 class Times(Record):
     """When it was made; ISO 8601, UTC."""
 
@@ -85,38 +119,50 @@ class Times(Record):
 class Draft(Record):
     """One essay and all that it came from."""
 
-    schema_: Literal[1] = Field(default=SCHEMA, alias="schema")
+    schema_: Literal[2] = Field(default=SCHEMA, alias="schema")
     session: SessionRef
     target: TargetRef
     style: StyleRef
     model: ModelRef | None = None
     """None: written offline, without a model."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """What the call set that makes another essay, by the names of its options; only what was set."""
     usage: Usage | None = None
-    cost: float | None = None
-    """US dollars; None when the price is unknown."""
+    cost: Cost | None = None
+    """None when the price is unknown, or the endpoint counted nothing."""
     findings: tuple[Finding, ...] = ()
     evidence: tuple[EvidenceMessage, ...] = ()
+    evidence_sha256: str | None = None
+    """Of all that the writer was given and looked up (`fingerprint.fingerprint_context`); None in early drafts."""
     essay: Essay
     check: Check | None = None
     repair: tuple[Repair, ...] = ()
     """In the order in which they were judged."""
+    redone: tuple[Redone, ...] = ()
+    """Sections that were written again, in order."""
     redacted: dict[str, int] = Field(default_factory=dict)
     """Kind of secret → how many different ones were masked in what was read."""
     times: Times
 
 
-def identity(sha256: str, target: int, style: StyleRef, model: ModelRef | None) -> str:
-    """Hex digest of what makes two drafts the same essay: session, target, style and version, model and settings."""
-    asked = None if model is None else model.model_dump(mode="json")
-    if asked is not None:
-        asked["settings"].pop(LOOKED_UP, None)
+def identity(
+    sha256: str, target: int, style: StyleRef, model: ModelRef | None, settings: Mapping[str, Any] | None = None
+) -> str:
+    """Hex digest of what makes two drafts the same essay: session, target, style and version, model and settings.
+
+    `settings` are those of the call (`Draft.settings`). What was really sent follows from them and from the endpoint's
+    answers; it is no part of this, and neither is the fingerprint of a prompt.
+    """
+    asked: dict[str, Any] | None = {"settings": dict(settings)} if settings else None
+    if model is not None:
+        asked = {"name": model.name, "base_url": model.base_url, "settings": dict(settings or {})}
     facts = [sha256, target, style.name, style.version, asked]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def identity_of(draft: Draft) -> str:
     """The identity a saved draft was written under."""
-    return identity(draft.session.sha256, draft.target.index, draft.style, draft.model)
+    return identity(draft.session.sha256, draft.target.index, draft.style, draft.model, draft.settings)
 
 
 def slug(title: str, session_id: str) -> str:
@@ -203,11 +249,28 @@ def read_draft(text: str | bytes, name: str) -> Draft:
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema is None:
         raise DraftError(f"{name}: not a draft: no `schema` key; drafts are written by `narrate --msg N SESSION`")
-    if schema != SCHEMA:
-        raise DraftError(f"{name}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA}")
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
+        raise DraftError(f"{name}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA} and earlier")
     try:
-        return Draft.model_validate(data)
+        return Draft.model_validate(_migrate(data))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])
         raise DraftError(f"{name}: not a valid draft: {where}: {first['msg']}") from error
+
+
+def _migrate(data: dict[str, Any]) -> dict[str, Any]:
+    """A draft of an earlier schema in the shape of this one; its identity stays what it was.
+
+    In schema 1 what was set stood in the model's settings, and a cost, which was never known, was a bare number.
+    """
+    if data["schema"] == SCHEMA:
+        return data
+    moved = {**data, "schema": SCHEMA}
+    model, cost = data.get("model"), data.get("cost")
+    if isinstance(model, dict) and isinstance(settings := model.get("settings"), dict):
+        moved["settings"] = {name: value for name, value in settings.items() if name != LOOKED_UP}
+        moved["model"] = {**model, "settings": {LOOKED_UP: settings[LOOKED_UP]} if LOOKED_UP in settings else {}}
+    if isinstance(cost, int | float):
+        moved["cost"] = {"usd": cost, "source": "unknown"}
+    return moved

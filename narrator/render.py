@@ -179,5 +179,5 @@ def _value(evidence: Evidence) -> str:
 
 def _language(draft: Draft) -> str:
     """Language of the essay as an HTML tag: the one it was asked for if that is a tag, else English."""
-    asked = draft.model.settings.get("language") if draft.model else None
+    asked = draft.settings.get("language")
     return asked if isinstance(asked, str) and _LANGUAGE.fullmatch(asked) else "en"

@@ -496,7 +496,7 @@ def test_no_draft_is_saved_when_none_is_wanted(session: str) -> None:
 def test_json_is_the_draft_as_it_is_saved(session: str) -> None:
     ran = run("--msg", "1", session, "--json")
     assert ran.out == Path(draft_of(ran.err)).read_text("utf-8")
-    assert json.loads(ran.out)["schema"] == 1
+    assert json.loads(ran.out)["schema"] == 2
     beside = run("--msg", "2", session, "--json", "-o", "a.html")
     assert json.loads(beside.out)["target"]["index"] == 2
     assert Path("a.html").exists()
@@ -604,7 +604,7 @@ def test_the_call_and_the_environment_decide_who_writes(
         return
     assert ran.code == 0, ran.err
     model = json.loads(ran.out)["model"]
-    assert (ran.err.count(NOTE), len(ran.lines)) == ((1, 2) if writer == "offline" else (0, 1))
+    assert (ran.err.count(NOTE), len(ran.lines)) == (1 if writer == "offline" else 0, 2)
     if writer == "offline":
         assert (model, server.requests) == (None, [])
         return
@@ -629,9 +629,13 @@ def test_what_is_set_is_sent_and_kept(session: str, server: Loopback) -> None:
     words = ["--max-output-tokens", "900", "--length", "500", "--budget", "3000", "--before", "1", "--after", "2"]
     ran = run("--msg", "1", session, "--base-url", server.url, "--json", *words)
     draft = json.loads(ran.out)
-    assert draft["model"]["settings"] == {
+    assert draft["settings"] == {
         "max_output_tokens": 900, "length": 500, "budget": 3000, "before": 1, "after": 2,
     }  # fmt: skip
+    [request] = server.requests
+    tools = [tool["function"]["name"] for tool in request["tools"]]
+    kept = {name: value for name, value in request.items() if name not in ("messages", "model", "stream_options")}
+    assert draft["model"]["settings"] == kept | {"tools": tools}
     assert server.requests[0]["max_completion_tokens"] == 900
     assert draft["usage"] == {"input": 9, "output": 4, "cached": 2, "reasoning": 1}
     assert "440" in server.requests[0]["messages"][0]["content"], "the words that are wanted"
@@ -667,7 +671,7 @@ def test_an_essay_that_comes_in_pieces_is_the_same(session: str) -> None:
         ran = run("--msg", "1", session, "--base-url", server.url)
     assert ran.code == 0
     assert ran.out.startswith(GOOD_ESSAY.rstrip())
-    assert len(ran.lines) == 1
+    assert len(ran.lines) == 2
 
 
 @pytest.mark.parametrize(
@@ -799,7 +803,7 @@ def test_the_rounds_are_a_part_of_what_an_essay_is(session: str, server: Loopbac
     words = ["--msg", "1", session, "--base-url", server.url]
     usual = json.loads(run(*words, "--json").out)
     other = json.loads(run(*words, "--json", "--repair", "0").out)
-    assert (usual["model"]["settings"], other["model"]["settings"]) == ({}, {"repair": 0})
+    assert (usual["settings"], other["settings"]) == ({}, {"repair": 0})
 
 
 def test_the_offline_writer_s_essay_is_checked_and_not_sent_back(session: str) -> None:
@@ -877,7 +881,8 @@ def test_a_model_looks_things_up_and_cites_them() -> None:
     assert [line for line in ran.lines if "warning" in line] == []
     draft = json.loads(ran.out)
     assert "The disk is FULL at 97 %." in {message["index"]: message for message in draft["evidence"]}[1]["text"]
-    assert draft["model"]["settings"] == {"budget": 3000, "looked_up": 2}
+    assert draft["settings"] == {"budget": 3000}
+    assert draft["model"]["settings"]["looked_up"] == 2
     assert draft["usage"] == {"input": 27, "output": 12, "cached": 6, "reasoning": 3}
     first, second, third = server.requests
     system, prompt = first["messages"]
@@ -903,7 +908,7 @@ def test_look_ups_can_be_turned_off_and_that_is_another_essay(session: str, serv
     drafts = [draft_of(run(*words, *more).err) for more in ([], ["--lookups", "0"], ["--lookups", "1"])]
     assert ["tools" in request for request in server.requests] == [True, False, True]
     assert len(set(drafts)) == 3
-    settings = [json.loads(Path(draft).read_text("utf-8"))["model"]["settings"] for draft in drafts]
+    settings = [json.loads(Path(draft).read_text("utf-8"))["settings"] for draft in drafts]
     assert settings == [{}, {"lookups": 0}, {"lookups": 1}]
     assert "exists" in run(*words, "--lookups", "3").err
 

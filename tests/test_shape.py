@@ -59,8 +59,11 @@ LAYERS = (
         "lookup",
         "style",
         "prompt",
+        "fingerprint",
         "citations",
+        "disk",
         "draft",
+        "prices",
     ),
     *(
         "reply",

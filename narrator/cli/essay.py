@@ -43,6 +43,9 @@ def essay(
         int,
         typer.Option("--repair", min=0, metavar="N", help="Rounds that send failing sentences back; 0: none."),
     ] = REPAIRS,
+    price: Annotated[
+        str | None, typer.Option("--price", metavar="IN,CACHED,OUT", help="US dollars per million tokens.")
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 1 when something in the essay still fails its check.")
     ] = False,
@@ -61,7 +64,7 @@ def essay(
     from narrator.cli.page import check_output, choose_page, deliver
     from narrator.cli.preparing import open_with_notices, prepare, print_prompt
     from narrator.cli.saving import Saver
-    from narrator.cli.writing import Repairs, place_draft, reference_of, with_repairs, write_draft
+    from narrator.cli.writing import Repairs, bill, place_draft, read_asked, write_draft
     from narrator.lookup import Bounds
     from narrator.model import settings_from
 
@@ -69,25 +72,23 @@ def essay(
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
+    asked = read_asked(settings, lookups, repair, price, length=length, budget=budget, before=before, after=after)
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
     bounds = None if settings is None else Bounds(rounds=lookups)
     prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after, lookups=bounds)
     if dry_run:
-        print_prompt(prompt)
+        print_prompt(prompt, asked)
         return
-    reference = reference_of(settings, lookups, length=length, budget=budget, before=before, after=after)
-    reference = with_repairs(reference, repair)
-    path = None if no_save else place_draft(prompt.context, prompt, reference, drafts, force=force)
+    path = None if no_save else place_draft(prompt, asked, drafts, force=force)
     saver = Saver(path, force=force)
-    draft = write_draft(opened, prompt, settings, reference, bounds, Repairs(repair, saver.keep))
+    draft = write_draft(opened, prompt, settings, asked, bounds, Repairs(repair, saver.keep))
     try:
         saver.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
         deliver(draft, opened, page, as_json=as_json)
-    if settings is None:
-        complain(OFFLINE_NOTE)
+    complain(OFFLINE_NOTE if settings is None else bill(draft))
     if strict and draft.check is not None and not draft.check.clean:
         raise typer.Exit(1)
