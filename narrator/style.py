@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from narrator.assets import folders
 from narrator.errors import StyleError
+from narrator.manifest import Manifest, read_manifest
 from narrator.record import Record
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 MANIFEST = "style.toml"
 ENGLISH = "English"
+MOST = 100_000
+"""Words or citations that no essay has."""
 
 Matter = Literal[
     "introduction",
@@ -47,8 +52,8 @@ Words = Annotated[str, StringConstraints(pattern=r"\S")]
 class Span(Record):
     """A wanted range."""
 
-    least: int = Field(ge=0, strict=True)
-    most: int = Field(ge=0, strict=True)
+    least: int = Field(ge=0, le=MOST, strict=True)
+    most: int = Field(ge=1, le=MOST, strict=True)
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -84,9 +89,11 @@ class Style(Record):
     version: Line
     """Raised whenever a prompt of this style would differ: it is part of a draft's identity."""
     says: Line
-    """One line for `narrate styles`; begins the prompt, too, where the style has no words of its own for that."""
+    """One line for `narrate styles`; the prompt begins with it, too, unless the style has an opening of its own."""
     title: Line = "`# ` and 6 to 14 words that name the part the message plays, not the project."
     """What the first line is like, told to the writer."""
+    headings: Line = 'in Title Case that carry content ("Context: The ABI Mismatch", not "Context")'
+    """What the headings of parts are like, told to the writer; follows "under `##` headings"."""
     words: Span
     """Length of the whole."""
     citations: Span
@@ -112,21 +119,62 @@ def load_style(name: str) -> Style:
     """
     shipped = folders("prompts")
     folder = shipped.get(name) or Path(name)
-    manifest = folder / MANIFEST
-    if not manifest.is_file():
+    if not name.strip() or not folder.is_dir():
         raise StyleError(f"no style {name!r}; there are: {', '.join(shipped)}; or give a folder with a {MANIFEST}")
+    if not (folder / MANIFEST).exists():
+        raise StyleError(f"{folder}: no style: the folder has no {MANIFEST}")
+    manifest = read_manifest(folder / MANIFEST)
+    if "folder" in manifest.settings:
+        raise manifest.error(["folder"], f"unknown key `folder`; there are: {', '.join(_keys(['folder']))}")
     try:
-        text = manifest.read_text("utf-8")
-        settings = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StyleError(f"{manifest}: {error}") from error
-    try:
-        named = settings.get("name", folder.resolve().name)
-        return Style.model_validate({**settings, "name": named, "folder": folder})
+        named = manifest.settings.get("name", folder.resolve().name)
+        style = Style.model_validate({**manifest.settings, "name": named, "folder": folder})
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(step) for step in first["loc"])
-        raise StyleError(f"{manifest}{_line(text, first['loc'])}: {key}: {first['msg']}") from error
+        raise manifest.error(first["loc"], _says(first)) from error
+    _check_sections(style, manifest)
+    return style
+
+
+def _check_sections(style: Style, manifest: Manifest) -> None:
+    seen = dict[str, int]()
+    for number, section in enumerate(style.sections):
+        name = section.name.strip().casefold()
+        if name in seen:
+            says = f"section {section.name!r} is there twice, first on line {manifest.line(['sections', seen[name]])}"
+            raise manifest.error(["sections", number, "name"], says)
+        seen[name] = number
+    if not style.parts:
+        raise manifest.error(["sections"], "every section is off")
+
+
+def _says(error: ErrorDetails) -> str:
+    """What is wrong with a setting, in the words of a manifest."""
+    key, section = _named(error["loc"])
+    says = {
+        "extra_forbidden": f"unknown key `{key}`{section}; there are: {', '.join(_keys(error['loc']))}",
+        "missing": f"`{key}` is missing{section.replace(' of', ' in')}",
+        "literal_error": f"no matter {error['input']!r}{section}; there are: {', '.join(get_args(Matter))}",
+        "string_pattern_mismatch": f"`{key}`{section} is empty{'' if key == 'does' else ' or not one line'}",
+        "too_short": "no sections; a style has at least one",
+        "model_type": f"`{key}`{section} is no table" if key else f"each of `sections` is a table{section}",
+        "tuple_type": f"`{key}` is no list of tables; begin each with [[{key}]]",
+    }
+    usual = f"`{key}`{section}: {error['msg'].removeprefix('Value error, ')}"
+    return says.get(error["type"], usual)
+
+
+def _named(place: Sequence[int | str]) -> tuple[str, str]:
+    """The key at a place, and ` of section N` where it is one of a section's."""
+    section = f" of section {int(place[1]) + 1}" if len(place) > 1 and place[0] == "sections" else ""
+    return ".".join(str(step) for step in place[2 if section else 0 :]), section
+
+
+def _keys(place: Sequence[int | str]) -> Iterable[str]:
+    """The keys that may stand beside the one at `place`."""
+    beside = [step for step in place[:-1] if isinstance(step, str)]
+    table = Style if not beside else Section if beside == ["sections"] else Span
+    return (key for key in table.model_fields if key != "folder")
 
 
 def list_styles() -> tuple[Style, ...]:
@@ -144,18 +192,3 @@ def scale_style(style: Style, length: int) -> Style:
             "sections": tuple(part.model_copy(update={"words": part.words.times(factor)}) for part in style.sections),
         }
     )
-
-
-def _line(text: str, place: Sequence[int | str]) -> str:
-    """`, line N` of the line that sets the key at `place`, or of the nearest thing around it that has a line."""
-    found: int | None = None
-    start, lines = 0, text.splitlines()
-    for step, following in zip(place, [*place[1:], ""], strict=True):
-        if isinstance(step, int):
-            continue
-        heads = [n for n in range(start, len(lines)) if lines[n].strip() == f"[[{step}]]"]
-        if isinstance(following, int) and following < len(heads):
-            found = start = heads[following]
-            continue
-        found = next((n for n in range(start, len(lines)) if lines[n].split("=")[0].strip() == step), found)
-    return f", line {found + 1}" if found is not None else ""

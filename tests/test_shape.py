@@ -57,6 +57,7 @@ LAYERS = (
         "window",
         "context",
         "lookup",
+        "manifest",
         "style",
         "prompt",
         "fingerprint",
