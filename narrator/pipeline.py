@@ -134,18 +134,18 @@ def narrate(
     return charge(mended, repaired.usage, price)
 
 
-def charge(draft: Draft, requests: Sequence[Usage], price: Price | None) -> Draft:
+def charge(draft: Draft, requests: Sequence[Usage | None], price: Price | None) -> Draft:
     """The draft with what further requests took added to its usage and its cost.
 
-    The cost is unknown where that of the requests before is, or where the endpoint had not counted those.
+    None is a request that the endpoint did not count: then the cost is unknown, as where that of those before is.
     """
     if not requests or draft.model is None:
         return draft
-    more = cost_of(requests, draft.model.name, draft.model.base_url, price)
-    before = (draft.usage,) if draft.usage is not None else ()
-    return draft.model_copy(
-        update={"usage": Usage.total([*before, *requests]), "cost": add_costs(draft.cost, more) if before else None}
-    )
+    counted = [usage for usage in requests if usage is not None]
+    more = cost_of(counted, draft.model.name, draft.model.base_url, price) if None not in requests else None
+    total = Usage.total([*((draft.usage,) if draft.usage is not None else ()), *counted])
+    usage = total if counted else draft.usage
+    return draft.model_copy(update={"usage": usage, "cost": add_costs(draft.cost, more)})
 
 
 def requests_of(reply: Reply) -> tuple[Usage, ...]:

@@ -46,6 +46,10 @@ def essay(
     price: Annotated[
         str | None, typer.Option("--price", metavar="IN,CACHED,OUT", help="US dollars per million tokens.")
     ] = None,
+    redo_section: Annotated[
+        str | None,
+        typer.Option("--redo-section", metavar="NAME", help="Write one section of the saved draft again."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 1 when something in the essay still fails its check.")
     ] = False,
@@ -63,6 +67,7 @@ def essay(
     from narrator.cli.output import complain
     from narrator.cli.page import check_output, choose_page, deliver
     from narrator.cli.preparing import open_with_notices, prepare, print_prompt
+    from narrator.cli.redoing import find_redoing, write_section
     from narrator.cli.saving import Saver
     from narrator.cli.writing import Repairs, bill, place_draft, read_asked, write_draft
     from narrator.lookup import Bounds
@@ -78,12 +83,17 @@ def essay(
     opened = open_with_notices(session, redact=not no_redact)
     bounds = None if settings is None else Bounds(rounds=lookups)
     prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after, lookups=bounds)
+    redoing = find_redoing(opened, prompt, asked, drafts, redo_section) if redo_section is not None else None
     if dry_run:
-        print_prompt(prompt, asked)
+        print_prompt(redoing.request if redoing else prompt, asked)
         return
-    path = None if no_save else place_draft(prompt, asked, drafts, force=force)
-    saver = Saver(path, force=force)
-    draft = write_draft(opened, prompt, settings, asked, bounds, Repairs(repair, saver.keep))
+    place = redoing.path if redoing else None if no_save else place_draft(prompt, asked, drafts, force=force)
+    saver = Saver(None if no_save else place, force=force or redoing is not None)
+    repairs = Repairs(repair, saver.keep)
+    if redoing:
+        draft = write_section(opened, prompt, settings, redoing, asked, repairs)
+    else:
+        draft = write_draft(opened, prompt, settings, asked, bounds, repairs)
     try:
         saver.save(draft)
     finally:
