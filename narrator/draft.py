@@ -105,8 +105,10 @@ class Redone(Record):
     """Its heading as it was; "" for the introduction, which has none."""
     before: str
     """Its Markdown before, heading included; it stands nowhere else."""
+    prompt_sha256: str
+    """Of the style's manifest and templates when it was written again."""
     finished: str
-    """When it was written again; ISO 8601, UTC."""
+    """When that was; ISO 8601, UTC."""
 
 
 class Times(Record):

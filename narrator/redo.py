@@ -12,6 +12,7 @@ from narrator.draft import Draft, Essay, EvidenceMessage, Redone, Times
 from narrator.errors import ModelNoAnswerError, UsageError
 from narrator.excerpt import Excerpt, take_excerpt
 from narrator.findings import Finding
+from narrator.fingerprint import fingerprint_style
 from narrator.markdown import prose_of
 from narrator.pipeline import EVIDENCE_TOKENS, Writer, charge, evidence_of, iso, requests_of
 from narrator.prices import Price
@@ -42,9 +43,12 @@ def build_request(prompt: Prompt, session: Session, draft: Draft, at: int) -> Pr
     essay, part = draft.essay.final, read_parts(draft.essay.final)[at]
     known = known_context(prompt.context, session, draft)
     given = {excerpt.index for excerpt in prompt.context.window}
-    cited, _ = cited_indices(prose_of(essay), session.positions, len(session))
-    further = [excerpt for excerpt in known.window if excerpt.index in cited and excerpt.index not in given]
-    evidence = [(excerpt, known.of(excerpt.index)) for excerpt in further]
+    cited = _cited(essay, session)
+    evidence = [
+        (excerpt, known.of(excerpt.index))
+        for excerpt in known.window
+        if excerpt.index in cited and excerpt.index not in given
+    ]
     asked = _asked(prompt, at, essay)
     facts = {
         "key": _key(known, essay, evidence),
@@ -80,11 +84,20 @@ def _key(context: Context, essay: str, evidence: Sequence[tuple[Excerpt, Sequenc
 
 
 def known_context(context: Context, session: Session, draft: Draft) -> Context:
-    """The context with what the writer of a draft saw beside it: what it looked up, and what a repair showed it."""
+    """The context with what the writer of a draft saw beside it (what it looked up, what a repair showed it) or cites.
+
+    Of a message that the outline names the writer saw a line; it is shown in full where the essay cites it.
+    """
     known = draft.check.known if draft.check is not None else None
-    shown = known.shown if known is not None else tuple(message.index for message in draft.evidence)
-    further = [index for index in shown if index not in set(context.shown) and 0 <= index < len(session)]
-    return add_read(context, session, [take_excerpt(session, index, limit=EVIDENCE_TOKENS) for index in further])
+    seen = set(known.shown) - set(context.shown) if known is not None else set[int]()
+    given = {excerpt.index for excerpt in context.window}
+    further = sorted(index for index in seen | _cited(draft.essay.final, session) if index not in given)
+    excerpts = [take_excerpt(session, index, limit=EVIDENCE_TOKENS) for index in further if index < len(session)]
+    return add_read(context, session, excerpts)
+
+
+def _cited(essay: str, session: Session) -> set[int]:
+    return set(cited_indices(prose_of(essay), session.positions, len(session))[0])
 
 
 def redo_section(
@@ -114,7 +127,7 @@ def redo_section(
     except ValueError as error:
         raise ModelNoAnswerError(f"{reply.model} gave no usable section: {error}; the draft stays as it was") from error
     check = check_essay(essay, evidence_of_context(request.context, session))
-    done = _with_section(draft, at, essay, check, session, request.context, iso(clock()))
+    done = _with_section(draft, at, essay, check, session, request, iso(clock()))
     done = charge(done, requests_of(reply) or (None,), price)
     start, end = _span(essay, at)
     if not repairs or not any(start <= failure.span[0] < end for failure in check.failures):
@@ -161,8 +174,8 @@ def redo_offline(session: Session, prompt: Prompt, text: str, draft: Draft, at: 
             "it cannot tell what to write again; --force without --redo-section writes the whole essay"
         )
     essay = put_section(draft.essay.final, at, text[found[0].start : found[0].end])
-    known = known_context(prompt.context, session, draft)
-    check = check_essay(essay, evidence_of_context(known, session))
+    known = prompt.model_copy(update={"context": known_context(prompt.context, session, draft)})
+    check = check_essay(essay, evidence_of_context(known.context, session))
     return _with_section(draft, at, essay, check, session, known, iso(now))
 
 
@@ -222,17 +235,19 @@ def _span(essay: str, at: int) -> tuple[int, int]:
 
 
 def _with_section(
-    draft: Draft, at: int, essay: str, check: Check, session: Session, context: Context, finished: str
+    draft: Draft, at: int, essay: str, check: Check, session: Session, prompt: Prompt, finished: str
 ) -> Draft:
     """The draft with an essay in which a section is another, and a note of what stood there."""
     part = read_parts(draft.essay.final)[at]
     before = draft.essay.final[part.start : part.end].strip("\r\n")
+    sha256 = fingerprint_style(prompt.style)
+    redone = Redone(section=part.heading, before=before, prompt_sha256=sha256, finished=finished)
     return draft.model_copy(
         update={
-            "evidence": _evidence(draft, essay, session, context),
+            "evidence": _evidence(draft, essay, session, prompt.context),
             "essay": Essay(written=draft.essay.written, final=essay),
             "check": check,
-            "redone": (*draft.redone, Redone(section=part.heading, before=before, finished=finished)),
+            "redone": (*draft.redone, redone),
             "redacted": session.redacted(),
             "times": Times(started=draft.times.started, finished=finished),
         }

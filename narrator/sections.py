@@ -72,7 +72,9 @@ def read_parts(markdown: str) -> list[Part]:
     """
     headings = read_headings(markdown)
     levels = sorted({one.level for one in headings})
-    titled = bool(headings) and [one.level for one in headings].count(levels[0]) == 1 and headings[0].level == levels[0]
+    alone = [one for one in headings if one.level == levels[0]] == headings[:1]
+    # Below a title there are sections, or nothing stands before it.
+    titled = bool(headings) and alone and (len(levels) > 1 or not _before(markdown, headings[0].first).strip())
     level = levels[1] if titled and len(levels) > 1 else levels[0] + titled if levels else 2
     starts = [0, *(match.end() for match in _LINE_END.finditer(markdown)), len(markdown)]
 
@@ -86,6 +88,10 @@ def read_parts(markdown: str) -> list[Part]:
     for one, end in zip(own, ends[1:], strict=True):
         parts.append(Part(one.text, one.level, place(one.first), end, place(one.after)))
     return parts
+
+
+def _before(markdown: str, line: int) -> str:
+    return "\n".join(_LINE_END.split(markdown)[:line])
 
 
 def find_part(parts: Sequence[Part], name: str, style: Style) -> int:

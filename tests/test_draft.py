@@ -60,7 +60,9 @@ FULL = a_draft(
     usage=Usage(input=9, output=4, cached=2, reasoning=1),
     cost=Cost(usd=0.25, source="--price 1,1,1"),
     evidence_sha256="ef" * 32,
-    redone=(Redone(section="Context", before="## Context\n\nA 1.", finished="2026-01-01T00:00:02Z"),),
+    redone=(
+        Redone(section="Context", before="## Context\n\nA 1.", prompt_sha256="ab", finished="2026-01-01T00:00:02Z"),
+    ),
     findings=(
         Finding(
             index=3,
@@ -274,7 +276,7 @@ def test_the_file_has_the_keys_of_the_contract_in_its_order() -> None:
     }
     assert (document["cost"], list(document["redone"][0])) == (
         {"usd": 0.25, "source": "--price 1,1,1"},
-        ["section", "before", "finished"],
+        ["section", "before", "prompt_sha256", "finished"],
     )
     assert list(document["evidence"][0]) == ["index", "role", "time", "text"]
     least = json.loads(dump_draft(a_draft()))

@@ -103,9 +103,10 @@ def _columns(found: Comparison, names: tuple[str, str], screen: Screen) -> Itera
     room = (screen.columns - 3) // 2
     yield from _beside([screen.style(cut(one_line(names[0]), room), bold=True)], [cut(one_line(names[1]), room)], room)
     for fact in found.facts:
-        colours = ("red", "green") if fact.differs else (None, None)
-        sides = [_folded(f"{fact.name}: {one_line(text, 300)}", room) for text in (fact.left, fact.right)]
-        left, right = ([screen.style(line, fg=fg) for line in side] for side, fg in zip(sides, colours, strict=True))
+        left, right = (_folded(f"{fact.name}: {one_line(text, 300)}", room) for text in (fact.left, fact.right))
+        if fact.differs:
+            left = [screen.style(line, fg="red") for line in left]
+            right = [screen.style(line, fg="green") for line in right]
         yield from _beside(left, right, room)
     for row in found.rows:
         yield _joined("", "", room)
@@ -134,8 +135,7 @@ def _painted(pieces: Iterable[Piece], room: int, screen: Screen, colour: str, ma
     for line in _folded(text, room):
         at = text.index(line, at) if line else at
         yield "".join(
-            screen.style(run, fg=colour if changed else None)
-            for run, changed in _runs(line, flags[at : at + len(line)])
+            screen.style(run, fg=colour) if changed else run for run, changed in _runs(line, flags[at : at + len(line)])
         )
         at += len(line)
 
