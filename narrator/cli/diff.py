@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from narrator.comparison import Comparison, Piece
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_NARROWEST = 24
+"""Columns that two essays are given at least."""
 _LEFT, _RIGHT = ("[-", "-]"), ("{+", "+}")
 """What stands round words of one side where there are no colours, as git's word diff has it."""
 
@@ -29,8 +33,6 @@ def diff(
 
     Example: narrate diff drafts/*/144-essay.json drafts/*/144-brief.json
     """
-    import sys
-
     from narrator.cli.output import warn
     from narrator.cli.pager import find_pager, print_lines, shows_colours
     from narrator.cli.screen import Screen
@@ -45,16 +47,19 @@ def diff(
         warn([f"the two are about different messages, {one.target.index} and {other.target.index}"])
     if as_json:
         typer.echo(json.dumps(_as_json(found), ensure_ascii=False, indent=1))
-    elif sys.stdout.isatty():
-        import shutil
-
+    elif (columns := _width_of_terminal()) is not None:
         pager = find_pager()
-        screen = Screen(max(24, shutil.get_terminal_size().columns), shows_colours(pager))
+        screen = Screen(max(_NARROWEST, columns), shows_colours(pager))
         print_lines(_columns(found, (str(left), str(right)), screen), pager)
     else:
         print_lines(_unified(found, (str(left), str(right))))
     if found.differs:
         raise typer.Exit(1)
+
+
+def _width_of_terminal() -> int | None:
+    """Columns of the terminal that stdout is; None where it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _as_json(found: Comparison) -> dict[str, object]:
