@@ -25,7 +25,7 @@ from narrator.verify import check_essay, evidence_of_context
 EVIDENCE_TOKENS = 1000
 """Most tokens of a cited message that was not in the window."""
 SHORT_WORDS = 300
-"""An essay of fewer words is saved and warned about."""
+"""An essay of fewer words is saved and warned about, if twice as many were asked for."""
 
 
 class Writer(Protocol):
@@ -179,13 +179,13 @@ def _evidence(session: Session, context: Context, index: int) -> EvidenceMessage
     return EvidenceMessage(index=index, role=excerpt.role, time=excerpt.time, text=excerpt.text)
 
 
-def concerns(draft: Draft, session: Session) -> tuple[str, ...]:
-    """What a reader of a saved essay should be warned of, one sentence each."""
+def concerns(draft: Draft, session: Session, least: int = 2 * SHORT_WORDS) -> tuple[str, ...]:
+    """What a reader of a saved essay should be warned of, one sentence each; `least` words were asked for."""
     text = draft.essay.final
     words = len(text.split())
     cited, missing = cited_indices(prose_of(text), session.positions, len(session))
     found = []
-    if words < SHORT_WORDS and draft.model is not None:
+    if words < min(SHORT_WORDS, least // 2) and draft.model is not None:
         found.append(f"the essay is short: {words} words")
     if not cited:
         found.append("the essay cites no message of the session")

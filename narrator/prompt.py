@@ -7,18 +7,15 @@ hash of the whole session: the same in every run, and not to be known by whoever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from narrator.assets import asset_folder
 from narrator.context import Context
-from narrator.errors import StyleError
 from narrator.lookup import Bounds
-from narrator.outline import in_words
 from narrator.record import Record
-from narrator.sanitize import one_line
 from narrator.shortening import KEY_DIGITS
-from narrator.style import Style, scale_style
+from narrator.style import Style, adapt_style
+from narrator.templates import Templates
 from narrator.tokens import count_tokens
 
 KEYS = 9
@@ -40,8 +37,9 @@ class Prompt(Record):
     """Estimated."""
     context: Context
     style: Style
+    """As it is asked for: its length and language are those of this essay."""
     words: tuple[int, int]
-    """Wanted length of the essay, from the style or from `--length`."""
+    """Wanted length of the whole, the style's."""
     lookups: str = ""
     """What tells the model that it may look things up; "" when it may not."""
 
@@ -53,26 +51,49 @@ class Prompt(Record):
         return told
 
 
-def build_prompt(context: Context, style: Style, *, length: int | None = None, lookups: Bounds | None = None) -> Prompt:
-    """The prompt for an essay in `style` about `context`'s target; `length` replaces the style's words.
+def build_prompt(
+    context: Context,
+    style: Style,
+    *,
+    length: int | None = None,
+    language: str | None = None,
+    lookups: Bounds | None = None,
+) -> Prompt:
+    """The prompt for an essay in `style` about `context`'s target; `length` and `language` replace the style's.
 
-    With `lookups` it has a part beside the messages that tells of the tools, and of how much may be looked up.
+    With `lookups` it has a part beside the messages that tells of the tools, and of how much may be looked up. All of
+    a style's templates are tried, those too that only a repair needs: what is wrong shows before anything is sent.
 
     Raises:
         StyleError: a template is missing or wrong; names the file and line.
     """
-    scaled = style if length is None else scale_style(style, length)
-    words = (scaled.words.least, scaled.words.most)
+    adapted = adapt_style(style, length=length, language=language)
+    words = (adapted.words.least, adapted.words.most)
     key = delimiter_key(context)
-    render = _templates(style)
-    facts = {"style": scaled, "words": words, "key": key, "context": context, "target": context.centre}
+    templates = Templates(adapted)
+    templates.check()
+    render = templates.render
+    facts = {"style": adapted, "words": words, "key": key, "context": context, "target": context.centre}
     messages = (
         PromptMessage(role="system", content=render("system.md.j2", facts)),
         PromptMessage(role="user", content=render("user.md.j2", facts)),
     )
     guide = render("lookups.md.j2", {**facts, "bounds": lookups}) if lookups is not None and lookups.rounds else ""
+    _try_others(templates, facts)
     tokens = sum(count_tokens(text) for text in (*(message.content for message in messages), guide))
-    return Prompt(messages=messages, tokens=tokens, context=context, style=style, words=words, lookups=guide)
+    return Prompt(messages=messages, tokens=tokens, context=context, style=adapted, words=words, lookups=guide)
+
+
+def _try_others(templates: Templates, facts: dict[str, Any]) -> None:
+    """Fill in the templates that are needed only later, or not at all, with something like what they will be given."""
+    context: Context = facts["context"]
+    finding = {"kind": "quote-not-found", "text": "a", "says": "b", "nearest": 0, "nearest_text": "c"}
+    item = {"text": "a", "kind": "in a list", "heading": "b", "findings": [finding], "tried": "c", "refused": "d"}
+    evidence = [(context.centre, context.of(context.target.index))]
+    sample = {"style": facts["style"], "key": facts["key"], "items": [item], "evidence": evidence, "hidden": 1}
+    templates.render("repair.system.md.j2", sample)
+    templates.render("repair.user.md.j2", sample)
+    templates.render("lookups.md.j2", {**facts, "bounds": Bounds()})
 
 
 def render_template(style: Style, name: str, facts: dict[str, Any]) -> str:
@@ -81,7 +102,7 @@ def render_template(style: Style, name: str, facts: dict[str, Any]) -> str:
     Raises:
         StyleError: it is missing or wrong; names the file and line.
     """
-    return _templates(style)(name, facts)
+    return Templates(style).render(name, {"style": style, **facts})
 
 
 def delimiter_key(context: Context, also: Sequence[str] = ()) -> str:
@@ -98,45 +119,3 @@ def delimiter_key(context: Context, also: Sequence[str] = ()) -> str:
         if not any(key in text for text in shown):
             return key
     raise AssertionError("every part of the session's own hash stands in its text")
-
-
-def _templates(style: Style) -> Callable[[str, dict[str, Any]], str]:
-    """A function that renders a template of the style; a file of the style's folder comes before a shared one."""
-    import jinja2
-
-    shared = asset_folder("prompts") / "_shared"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([style.folder, shared]),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701  # a prompt is text for a model, not HTML
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["in_words"] = in_words
-
-    def render(name: str, facts: dict[str, Any]) -> str:
-        try:
-            return environment.get_template(name).render(facts).strip() + "\n"
-        except jinja2.TemplateSyntaxError as error:
-            raise StyleError(f"{error.filename or name}, line {error.lineno}: {error.message}") from error
-        except jinja2.TemplateNotFound as error:
-            raise StyleError(f"{style.folder}: the template {error.name} is missing") from error
-        except (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
-            raise StyleError(f"{_place(error, name)}: {one_line(str(error), 200)}") from error
-
-    return render
-
-
-def _place(error: BaseException, name: str) -> str:
-    """File and line of the template that raised `error`: the last frame that belongs to one."""
-    return next(reversed(list(_frames(error))), name)
-
-
-def _frames(error: BaseException) -> Iterator[str]:
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file.endswith(".j2"):
-            yield f"{file}, line {trace.tb_lineno}"
-        trace = trace.tb_next

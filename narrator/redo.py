@@ -21,7 +21,7 @@ from narrator.repair import repair_essay
 from narrator.report import Check
 from narrator.sections import INTRODUCTION, read_headings, read_parts, style_section
 from narrator.session import Session
-from narrator.style import Section, scale_style
+from narrator.style import Section
 from narrator.tokens import count_tokens
 from narrator.verify import check_essay, evidence_of_context
 
@@ -73,10 +73,8 @@ def build_request(prompt: Prompt, session: Session, draft: Draft, at: int) -> Pr
 
 
 def _asked(prompt: Prompt, at: int, essay: str) -> Section | None:
-    """What the style asks of a section, at the length that the essay has."""
-    style, words = prompt.style, prompt.words
-    scaled = style if words == (style.words.least, style.words.most) else scale_style(style, sum(words) // 2)
-    return style_section(scaled, at, len(read_parts(essay)))
+    """What the style asks of a section."""
+    return style_section(prompt.style, at, len(read_parts(essay)))
 
 
 def _key(context: Context, essay: str, evidence: Sequence[tuple[Excerpt, Sequence[Finding]]]) -> str:

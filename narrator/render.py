@@ -22,6 +22,7 @@ from narrator.draft import Draft
 from narrator.errors import StyleError
 from narrator.exhibits import find_marks, in_order, show_evidence
 from narrator.findings import Evidence
+from narrator.language import tag_of
 from narrator.markdown import FOOTER, code_span, fence, inert, literal
 from narrator.notes import counts_line, find_notes, find_taken, notes_markdown, with_signs
 from narrator.sanitize import one_line, plain
@@ -33,7 +34,6 @@ _TITLE = 120
 """Characters of a session's title that are shown beside an essay."""
 _ID = re.compile(r"[\w.:@-]{1,120}")
 """What an id looks like; whatever else a recording gives for one (a path, a page of text) is not printed."""
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
 def theme_folder(name_or_path: str) -> Path:
@@ -178,6 +178,6 @@ def _value(evidence: Evidence) -> str:
 
 
 def _language(draft: Draft) -> str:
-    """Language of the essay as an HTML tag: the one it was asked for if that is a tag, else English."""
+    """Tag of the language it was asked for, "" if that has none that is known; English if none was asked for."""
     asked = draft.settings.get("language")
-    return asked if isinstance(asked, str) and _LANGUAGE.fullmatch(asked) else "en"
+    return tag_of(asked) if isinstance(asked, str) else "en"

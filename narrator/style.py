@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from narrator.assets import folders
 from narrator.errors import StyleError
+from narrator.language import ENGLISH, name_language
 from narrator.manifest import Manifest, read_manifest
 from narrator.record import Record
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MANIFEST = "style.toml"
-ENGLISH = "English"
+USUAL = "essay"
+"""The style that is taken where none is named."""
 MOST = 100_000
 """Words or citations that no essay has."""
 
@@ -105,6 +107,14 @@ class Style(Record):
     folder: Path
     """Where the manifest is, and its own templates."""
 
+    @field_validator("language")
+    @classmethod
+    def _by_name(cls, language: str) -> str:
+        try:
+            return name_language(language)
+        except ValueError as error:
+            raise ValueError(f"{language!r} {error}") from error
+
     @property
     def parts(self) -> tuple[Section, ...]:
         """The sections that are on, in order."""
@@ -117,7 +127,7 @@ def load_style(name: str) -> Style:
     Raises:
         StyleError: no such style (the others are listed), or its manifest is wrong (file and line are named).
     """
-    shipped = folders("prompts")
+    shipped = _shipped()
     folder = shipped.get(name) or Path(name)
     if not name.strip() or not folder.is_dir():
         raise StyleError(f"no style {name!r}; there are: {', '.join(shipped)}; or give a folder with a {MANIFEST}")
@@ -141,7 +151,8 @@ def _check_sections(style: Style, manifest: Manifest) -> None:
     for number, section in enumerate(style.sections):
         name = section.name.strip().casefold()
         if name in seen:
-            says = f"section {section.name!r} is there twice, first on line {manifest.line(['sections', seen[name]])}"
+            first = manifest.line(["sections", seen[name], "name"])
+            says = f"section {section.name!r} is there twice, first on line {first}"
             raise manifest.error(["sections", number, "name"], says)
         seen[name] = number
     if not style.parts:
@@ -157,7 +168,7 @@ def _says(error: ErrorDetails) -> str:
         "literal_error": f"no matter {error['input']!r}{section}; there are: {', '.join(get_args(Matter))}",
         "string_pattern_mismatch": f"`{key}`{section} is empty{'' if key == 'does' else ' or not one line'}",
         "too_short": "no sections; a style has at least one",
-        "model_type": f"`{key}`{section} is no table" if key else f"each of `sections` is a table{section}",
+        "model_type": f"`{key}`{section} is no table" if key else f"{section.removeprefix(' of ')} is no table",
         "tuple_type": f"`{key}` is no list of tables; begin each with [[{key}]]",
     }
     usual = f"`{key}`{section}: {error['msg'].removeprefix('Value error, ')}"
@@ -178,8 +189,20 @@ def _keys(place: Sequence[int | str]) -> Iterable[str]:
 
 
 def list_styles() -> tuple[Style, ...]:
-    """Every style that ships."""
-    return tuple(load_style(name) for name in folders("prompts"))
+    """Every style that ships, the usual one first."""
+    return tuple(load_style(name) for name in _shipped())
+
+
+def _shipped() -> dict[str, Path]:
+    """Name → folder."""
+    found = folders("prompts")
+    return dict(sorted(found.items(), key=lambda item: item[0] != USUAL))
+
+
+def adapt_style(style: Style, *, length: int | None = None, language: str | None = None) -> Style:
+    """`style` as it is asked for: of about `length` words, in `language` (its English name)."""
+    scaled = style if length is None else scale_style(style, length)
+    return scaled if language is None else scaled.model_copy(update={"language": language})
 
 
 def scale_style(style: Style, length: int) -> Style:

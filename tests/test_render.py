@@ -212,7 +212,9 @@ def test_a_recorded_time_is_shown_for_people(time: str | None, expected: str) ->
         ({}, "en"),
         ({"language": "de"}, "de"),
         ({"language": "pt-BR"}, "pt-BR"),
-        ({"language": "German"}, "en"),
+        ({"language": "German"}, "de"),
+        ({"language": "German (de-AT)"}, "de-AT"),
+        ({"language": "Low German"}, ""),
         ({"language": 3}, "en"),
     ],
 )

@@ -37,7 +37,7 @@ LAYERS = (
         "traits",
         "clock",
     ),
-    *("tokens", "assets", "sanitize", "redact"),
+    *("tokens", "assets", "language", "sanitize", "redact"),
     *(
         "formats",
         "findings",
@@ -59,6 +59,7 @@ LAYERS = (
         "lookup",
         "manifest",
         "style",
+        "templates",
         "prompt",
         "fingerprint",
         "citations",

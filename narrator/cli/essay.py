@@ -24,8 +24,16 @@ def essay(
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", help="md or html.")] = None,
     theme: Annotated[str, typer.Option(help="Look of the HTML page: a name or a folder.")] = "article",
-    style: Annotated[str, typer.Option(help="What is written: a name or a folder.")] = "essay",
-    length: Annotated[int | None, typer.Option(min=100, max=20_000, help="Words [essay: 1100 to 1500].")] = None,
+    style: Annotated[
+        str, typer.Option(metavar="NAME|FOLDER", help="What is written: one of `narrate styles`, or a folder.")
+    ] = "essay",
+    length: Annotated[
+        int | None,
+        typer.Option(min=100, max=20_000, metavar="WORDS", help="About how long; else the style's own length."),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="LANG", help="What it is written in: German, de; quotations stay as recorded.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Model name; else NARRATE_MODEL, else gpt-6-sol.")] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="An OpenAI-compatible endpoint; else OPENAI_BASE_URL.")
@@ -66,39 +74,38 @@ def essay(
     """
     from narrator.cli.output import complain
     from narrator.cli.page import check_output, choose_page, deliver
-    from narrator.cli.preparing import open_with_notices, prepare, print_prompt
-    from narrator.cli.redoing import find_redoing, write_section
+    from narrator.cli.preparing import choose_style, language_of, open_with_notices, prepare, print_prompt
+    from narrator.cli.redoing import find_redoing, write
     from narrator.cli.saving import Saver
-    from narrator.cli.writing import Repairs, bill, place_draft, read_asked, write_draft
+    from narrator.cli.writing import Repairs, bill, place_draft, read_asked
     from narrator.lookup import Bounds
     from narrator.model import settings_from
 
     page = choose_page(output, format_, theme)
+    chosen = choose_style(style, length, language)
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
-    asked = read_asked(settings, lookups, repair, price, length=length, budget=budget, before=before, after=after)
+    spoken = language_of(chosen, offline=settings is None)
+    shaping = {"length": length, "language": spoken, "budget": budget, "before": before, "after": after}
+    asked = read_asked(settings, lookups, repair, price, **shaping)
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
     bounds = None if settings is None else Bounds(rounds=lookups)
-    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after, lookups=bounds)
+    prompt = prepare(opened, msg, style=chosen, budget=budget, before=before, after=after, lookups=bounds)
     redoing = find_redoing(opened, prompt, asked, drafts, redo_section) if redo_section is not None else None
     if dry_run:
         print_prompt(redoing.request if redoing else prompt, asked)
         return
     place = redoing.path if redoing else None if no_save else place_draft(prompt, asked, drafts, force=force)
     saver = Saver(None if no_save else place, force=force or redoing is not None)
-    repairs = Repairs(repair, saver.keep)
-    if redoing:
-        draft = write_section(opened, prompt, settings, redoing, asked, repairs)
-    else:
-        draft = write_draft(opened, prompt, settings, asked, bounds, repairs)
+    draft = write(opened, prompt, settings, asked, bounds, Repairs(repair, saver.keep), redoing)
     try:
         saver.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
-        deliver(draft, opened, page, as_json=as_json)
+        deliver(draft, opened, page, as_json=as_json, least=prompt.words[0])
     complain(OFFLINE_NOTE if settings is None else bill(draft))
     if strict and draft.check is not None and not draft.check.clean:
         raise typer.Exit(1)

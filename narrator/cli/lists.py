@@ -6,14 +6,14 @@ import typer
 
 
 def styles() -> None:
-    """List the styles an essay can be written in.
+    """List the styles an essay can be written in: name, what it is, and how many words.
 
     Example: narrate styles
     """
     from narrator.style import list_styles
 
     for style in list_styles():
-        typer.echo(f"{style.name}\t{style.says}")
+        typer.echo(f"{style.name}\t{style.says}\t{style.words.least} to {style.words.most} words")
 
 
 def themes() -> None:

@@ -48,14 +48,14 @@ def check_output(output: Path, session: str, *, force: bool) -> None:
         raise UsageError(f"--output {output}: this is the recording itself")
 
 
-def deliver(draft: Draft, session: Session, page: Page, *, as_json: bool) -> None:
-    """Write or print the page, with a warning for each thing its reader should know."""
+def deliver(draft: Draft, session: Session, page: Page, *, as_json: bool, least: int) -> None:
+    """Write or print the page, with a warning for each thing its reader should know; `least` words were asked for."""
     from narrator.cli.output import complain, warn
     from narrator.disk import write_whole
     from narrator.draft import dump_draft
     from narrator.pipeline import concerns
 
-    warn(concerns(draft, session))
+    warn(concerns(draft, session, least))
     text = page_text(draft, page)
     if page.path is not None:
         write_whole(page.path, text)

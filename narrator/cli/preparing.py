@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from narrator.lookup import Bounds
     from narrator.prompt import Prompt
     from narrator.session import Session
+    from narrator.style import Style
 
 
 def open_with_notices(path: str, *, redact: bool) -> Session:
@@ -24,12 +25,31 @@ def open_with_notices(path: str, *, redact: bool) -> Session:
     return session
 
 
+def choose_style(name: str, length: int | None = None, language: str | None = None) -> Style:
+    """The style that `--style` names, as long as `--length` and in the language that `--language` asks for."""
+    from narrator.errors import UsageError
+    from narrator.language import name_language
+    from narrator.style import adapt_style, load_style
+
+    try:
+        named = name_language(language) if language is not None else None
+    except ValueError as error:
+        raise UsageError(f"--language {language!r} {error}") from error
+    return adapt_style(load_style(name), length=length, language=named)
+
+
+def language_of(style: Style, *, offline: bool) -> str | None:
+    """What a draft keeps of the style's language: nothing of English, and nothing offline, where none is asked for."""
+    from narrator.language import ENGLISH
+
+    return None if offline or style.language == ENGLISH else style.language
+
+
 def prepare(
     session: Session,
     msg: str,
     *,
-    style: str,
-    length: int | None,
+    style: Style,
     budget: int | None,
     before: int,
     after: int,
@@ -39,16 +59,14 @@ def prepare(
     from narrator.cli.output import warn
     from narrator.context import DEFAULT_BUDGET, Reach, find_target, take_context
     from narrator.prompt import build_prompt
-    from narrator.style import load_style
 
-    loaded = load_style(style)
     target = find_target(session, msg)
     reach = Reach(budget=DEFAULT_BUDGET if budget is None else budget, before=before, after=after)
     context = take_context(session, target, reach)
     warn(context.notices)
     if omitted := context.centre.omitted:
         warn([f"message {target} is long: {omitted:,} characters of it left out; --budget shows more"])
-    return build_prompt(context, loaded, length=length, lookups=lookups)
+    return build_prompt(context, style, lookups=lookups)
 
 
 def print_prompt(prompt: Prompt, asked: Asked) -> None:

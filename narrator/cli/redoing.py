@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from narrator.cli.writing import Asked, Repairs
     from narrator.draft import Draft
+    from narrator.lookup import Bounds
     from narrator.model import Settings
     from narrator.prompt import Prompt
     from narrator.session import Session
@@ -78,8 +79,25 @@ def _differences(prompt: Prompt, asked: Asked, draft: Draft) -> Iterator[str]:
         yield f"written with {named or 'no option'}"
 
 
-def write_section(
-    session: Session, prompt: Prompt, settings: Settings | None, redoing: Redoing, asked: Asked, repairs: Repairs
+def write(
+    session: Session,
+    prompt: Prompt,
+    settings: Settings | None,
+    asked: Asked,
+    bounds: Bounds | None,
+    repairs: Repairs,
+    redoing: Redoing | None,
+) -> Draft:
+    """Have the essay written, or the section of it that is to be written again."""
+    from narrator.cli.writing import write_draft
+
+    if redoing is not None:
+        return _write_section(session, prompt, settings, asked, repairs, redoing)
+    return write_draft(session, prompt, settings, asked, bounds, repairs)
+
+
+def _write_section(
+    session: Session, prompt: Prompt, settings: Settings | None, asked: Asked, repairs: Repairs, redoing: Redoing
 ) -> Draft:
     """Have the section written again, by the endpoint's model or offline."""
     from datetime import UTC, datetime
