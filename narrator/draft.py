@@ -5,29 +5,28 @@ A page can be made from it again with no session and no model. The file's shape 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import re
-import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from narrator.context import SessionRef, TargetRef
+from narrator.disk import write_whole
 from narrator.errors import DraftError, ExistsError, reason
 from narrator.findings import Finding
 from narrator.record import Record
 from narrator.report import Check, Repair
 from narrator.session import Role
 
-SCHEMA: Literal[1] = 1
+SCHEMA: Literal[2] = 2
 """Version of the draft's shape; a change of meaning or a removed key raises it."""
 
 LOOKED_UP = "looked_up"
-"""Among a draft's settings: how many times the model looked something up. No part of the draft's identity."""
+"""Beside what was sent to a model: how many times it looked something up."""
 
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
@@ -37,6 +36,8 @@ class StyleRef(Record):
 
     name: str
     version: str
+    prompt_sha256: str | None = None
+    """Of its manifest and templates (`fingerprint.fingerprint_style`); None in drafts of early versions."""
 
 
 class ModelRef(Record):
@@ -46,16 +47,36 @@ class ModelRef(Record):
     base_url: str | None = None
     """None for the SDK's default endpoint."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """What was sent beside the messages, and what shaped them (budget, before, after); only what was set."""
+    """What was really sent beside the messages in the request that brought the essay, by its names on the wire (tools
+    by their own), and `looked_up`."""
 
 
 class Usage(Record):
     """Tokens as the endpoint counted them."""
 
     input: int = 0
+    """Cached ones included."""
     output: int = 0
+    """Reasoning included."""
     cached: int = 0
     reasoning: int = 0
+
+    @staticmethod
+    def total(counted: Iterable[Usage]) -> Usage:
+        """The tokens of several requests together."""
+        sums = Usage()
+        for usage in counted:
+            sums = Usage(**{name: count + getattr(usage, name) for name, count in dict(sums).items()})
+        return sums
+
+
+class Cost(Record):
+    """What the tokens that the endpoint counted cost."""
+
+    usd: float = Field(ge=0)
+    """US dollars."""
+    source: str
+    """Where the prices are from: `genai-prices 0.2.3`, or `--price 2,0.2,10`."""
 
 
 class EvidenceMessage(Record):
@@ -77,6 +98,19 @@ class Essay(Record):
     """As it is published: after repair."""
 
 
+class Redone(Record):
+    """A section that was written again."""
+
+    section: str
+    """Its heading as it was; "" for the introduction, which has none."""
+    before: str
+    """Its Markdown before, heading included; it stands nowhere else."""
+    prompt_sha256: str
+    """Of the style's manifest and templates when it was written again."""
+    finished: str
+    """When that was; ISO 8601, UTC."""
+
+
 class Times(Record):
     """When it was made; ISO 8601, UTC."""
 
@@ -87,38 +121,50 @@ class Times(Record):
 class Draft(Record):
     """One essay and all that it came from."""
 
-    schema_: Literal[1] = Field(default=SCHEMA, alias="schema")
+    schema_: Literal[2] = Field(default=SCHEMA, alias="schema")
     session: SessionRef
     target: TargetRef
     style: StyleRef
     model: ModelRef | None = None
     """None: written offline, without a model."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """What the call set that makes another essay, by the names of its options; only what was set."""
     usage: Usage | None = None
-    cost: float | None = None
-    """US dollars; None when the price is unknown."""
+    cost: Cost | None = None
+    """None when the price is unknown, or the endpoint counted nothing."""
     findings: tuple[Finding, ...] = ()
     evidence: tuple[EvidenceMessage, ...] = ()
+    evidence_sha256: str | None = None
+    """Of all that the writer was given and looked up (`fingerprint.fingerprint_context`); None in early drafts."""
     essay: Essay
     check: Check | None = None
     repair: tuple[Repair, ...] = ()
     """In the order in which they were judged."""
+    redone: tuple[Redone, ...] = ()
+    """Sections that were written again, in order."""
     redacted: dict[str, int] = Field(default_factory=dict)
     """Kind of secret → how many different ones were masked in what was read."""
     times: Times
 
 
-def identity(sha256: str, target: int, style: StyleRef, model: ModelRef | None) -> str:
-    """Hex digest of what makes two drafts the same essay: session, target, style and version, model and settings."""
-    asked = None if model is None else model.model_dump(mode="json")
-    if asked is not None:
-        asked["settings"].pop(LOOKED_UP, None)
+def identity(
+    sha256: str, target: int, style: StyleRef, model: ModelRef | None, settings: Mapping[str, Any] | None = None
+) -> str:
+    """Hex digest of what makes two drafts the same essay: session, target, style and version, model and settings.
+
+    `settings` are those of the call (`Draft.settings`). What was really sent follows from them and from the endpoint's
+    answers; it is no part of this, and neither is the fingerprint of a prompt.
+    """
+    asked: dict[str, Any] | None = {"settings": dict(settings)} if settings else None
+    if model is not None:
+        asked = {"name": model.name, "base_url": model.base_url, "settings": dict(settings or {})}
     facts = [sha256, target, style.name, style.version, asked]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def identity_of(draft: Draft) -> str:
     """The identity a saved draft was written under."""
-    return identity(draft.session.sha256, draft.target.index, draft.style, draft.model)
+    return identity(draft.session.sha256, draft.target.index, draft.style, draft.model, draft.settings)
 
 
 def slug(title: str, session_id: str) -> str:
@@ -142,32 +188,6 @@ def draft_path(folder: Path, slug_: str, index: int, style: str, identity_: str)
     if not plain.exists() or _identity_at(plain) == identity_:
         return plain
     return plain.with_name(f"{index}-{style}-{identity_[:6]}.json")
-
-
-def check_place(path: Path, *, what: str, force: bool, hint: str = "") -> None:
-    """Find out before a model is asked, not after, that nothing can be written at `path`.
-
-    Raises:
-        ExistsError: something stands there and may not be replaced; `hint` is what else can be done.
-        DraftError: it is a folder or a device, or lies in what is no folder, or in one that may not be written.
-    """
-    if path.is_dir():
-        raise DraftError(f"cannot write {path}: it is a folder")
-    if path.exists() and not path.is_file():
-        raise DraftError(f"cannot write {path}: it is no regular file; leave out -o to write to standard output")
-    if not force and (path.exists() or path.is_symlink()):
-        raise ExistsError(f"{what} exists: {path}; {hint}--force writes it again")
-    folder = next((parent for parent in path.parents if parent.exists()), Path())
-    if not folder.is_dir():
-        raise DraftError(f"cannot write {path}: {folder} is not a folder")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise DraftError(f"cannot write {path}: permission denied in {folder}")
-    try:
-        # Only trying tells for a file system that is read-only, full, or none that holds files.
-        with tempfile.TemporaryFile(dir=folder) as probe:
-            probe.write(b"\0")
-    except OSError as error:
-        raise DraftError(f"cannot write {path}: {reason(error)} in {folder}") from error
 
 
 def _identity_at(path: Path) -> str | None:
@@ -231,62 +251,28 @@ def read_draft(text: str | bytes, name: str) -> Draft:
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema is None:
         raise DraftError(f"{name}: not a draft: no `schema` key; drafts are written by `narrate --msg N SESSION`")
-    if schema != SCHEMA:
-        raise DraftError(f"{name}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA}")
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
+        raise DraftError(f"{name}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA} and earlier")
     try:
-        return Draft.model_validate(data)
+        return Draft.model_validate(_migrate(data))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])
         raise DraftError(f"{name}: not a valid draft: {where}: {first['msg']}") from error
 
 
-def write_whole(path: Path, text: str, *, replace: bool = True) -> None:
-    """Write a text file atomically: a temporary file beside it, flushed to disk, then moved into place.
+def _migrate(data: dict[str, Any]) -> dict[str, Any]:
+    """A draft of an earlier schema in the shape of this one; its identity stays what it was.
 
-    Raises:
-        ExistsError: without `replace`, something stands there, even if it came there this moment.
-        DraftError: naming the path and the reason; the old file, if any, is untouched.
+    In schema 1 what was set stood in the model's settings, and a cost, which was never known, was a bare number.
     """
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".narrate-", dir=path.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        if replace:
-            temporary.replace(path)
-        else:
-            _put(temporary, path)
-    except OSError as error:
-        raise DraftError(f"cannot write {path}: {reason(error)}") from error
-    finally:
-        # Also when the user interrupts: nothing half-written stays.
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-
-
-def _put(temporary: Path, path: Path) -> None:
-    """Give a finished file its name, unless something has it: a rename would replace that, a link does not."""
-    try:
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            raise
-        except OSError:
-            # A file system without hard links (FAT, some mounts): claim the name, then replace the empty claim.
-            path.open("x").close()
-            temporary.replace(path)
-    except FileExistsError as error:
-        raise ExistsError(f"{path} exists; --force writes it again") from error
-
-
-def _umask() -> int:
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
+    if data["schema"] == SCHEMA:
+        return data
+    moved = {**data, "schema": SCHEMA}
+    model, cost = data.get("model"), data.get("cost")
+    if isinstance(model, dict) and isinstance(settings := model.get("settings"), dict):
+        moved["settings"] = {name: value for name, value in settings.items() if name != LOOKED_UP}
+        moved["model"] = {**model, "settings": {LOOKED_UP: settings[LOOKED_UP]} if LOOKED_UP in settings else {}}
+    if isinstance(cost, int | float):
+        moved["cost"] = {"usd": cost, "source": "unknown"}
+    return moved

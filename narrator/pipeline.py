@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from narrator.citations import cited_indices
 from narrator.context import Context, add_read
 from narrator.draft import LOOKED_UP, Draft, Essay, EvidenceMessage, ModelRef, StyleRef, Times, Usage
 from narrator.excerpt import take_excerpt
+from narrator.fingerprint import fingerprint_context, fingerprint_style
 from narrator.lookup import Bounds, Lookups
 from narrator.markdown import prose_of
 from narrator.model.rounds import Offer
+from narrator.prices import Price, add_costs, cost_of
 from narrator.prompt import Prompt, delimiter_key
-from narrator.repair import Repaired, repair_essay
+from narrator.repair import repair_essay
 from narrator.reply import Reply
 from narrator.session import Session
+from narrator.style import Style
 from narrator.verify import check_essay, evidence_of_context
 
 EVIDENCE_TOKENS = 1000
@@ -67,6 +70,8 @@ def narrate(
     model: ModelRef | None,
     *,
     repairs: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    price: Price | None = None,
     keep: Callable[[Draft], None] | None = None,
     notice: Callable[[str], None] | None = None,
     now: Callable[[], datetime] | None = None,
@@ -79,6 +84,8 @@ def narrate(
         writer: Who is asked.
         model: How the draft names the writer; None for the offline one, which nothing is sent back to.
         repairs: At most so many rounds that send failing sentences back.
+        settings: What the call set that makes another essay.
+        price: What the caller says tokens cost; None: what the data says.
         keep: Given the draft as it is before a repair, so that what happens meanwhile cannot lose it.
         notice: Given a line on each thing that went wrong in a repair.
         now: Tells the time; the world's by default.
@@ -94,15 +101,18 @@ def narrate(
     draft = Draft(
         session=context.session,
         target=context.target,
-        style=StyleRef(name=prompt.style.name, version=prompt.style.version),
+        style=style_ref(prompt.style),
         model=_told(model, reply),
+        settings=dict(settings or {}),
         usage=reply.usage,
+        cost=cost_of(requests_of(reply), model.name, model.base_url, price) if model is not None else None,
         findings=context.findings,
-        evidence=_evidence_of(reply.text, session, context),
+        evidence=evidence_of(reply.text, session, context),
+        evidence_sha256=fingerprint_context(context),
         essay=Essay(written=reply.text, final=reply.text),
         check=check,
         redacted=session.redacted(),
-        times=Times(started=_iso(started), finished=_iso(clock())),
+        times=Times(started=iso(started), finished=iso(clock())),
     )
     if not repairs or model is None or check.clean:
         return draft
@@ -111,45 +121,55 @@ def narrate(
     known = prompt.model_copy(update={"context": context})
     say = notice or (lambda _line: None)
     repaired = repair_essay(reply.text, check, session, known, writer.write, rounds=repairs, notice=say)
-    return _with_repair(draft, repaired, session, context, _iso(clock()))
-
-
-def _with_repair(draft: Draft, repaired: Repaired, session: Session, context: Context, finished: str) -> Draft:
-    """The draft with its repaired essay, what that cites, and what the repair cost."""
-    counted = [usage for usage in (draft.usage, *repaired.usage) if usage is not None]
-    return draft.model_copy(
+    mended = draft.model_copy(
         update={
-            "usage": _sum(counted) if counted else None,
-            "evidence": _evidence_of(repaired.essay, session, context),
+            "evidence": evidence_of(repaired.essay, session, context),
             "essay": Essay(written=draft.essay.written, final=repaired.essay),
             "check": repaired.check,
             "repair": repaired.changes,
             "redacted": session.redacted(),
-            "times": Times(started=draft.times.started, finished=finished),
+            "times": Times(started=draft.times.started, finished=iso(clock())),
         }
     )
+    return charge(mended, repaired.usage, price)
 
 
-def _sum(counted: Sequence[Usage]) -> Usage:
-    """The tokens of several requests together."""
-    return Usage(
-        input=sum(usage.input for usage in counted),
-        output=sum(usage.output for usage in counted),
-        cached=sum(usage.cached for usage in counted),
-        reasoning=sum(usage.reasoning for usage in counted),
-    )
+def charge(draft: Draft, requests: Sequence[Usage | None], price: Price | None) -> Draft:
+    """The draft with what further requests took added to its usage and its cost.
+
+    None is a request that the endpoint did not count: then the cost is unknown, as where that of those before is.
+    """
+    if not requests or draft.model is None:
+        return draft
+    counted = [usage for usage in requests if usage is not None]
+    more = cost_of(counted, draft.model.name, draft.model.base_url, price) if None not in requests else None
+    total = Usage.total([*((draft.usage,) if draft.usage is not None else ()), *counted])
+    usage = total if counted else draft.usage
+    return draft.model_copy(update={"usage": usage, "cost": add_costs(draft.cost, more)})
 
 
-def _evidence_of(essay: str, session: Session, context: Context) -> tuple[EvidenceMessage, ...]:
+def requests_of(reply: Reply) -> tuple[Usage, ...]:
+    """Tokens of each request that brought a reply; none where the endpoint did not count."""
+    return reply.requests or ((reply.usage,) if reply.usage is not None else ())
+
+
+def style_ref(style: Style) -> StyleRef:
+    """How a draft names its style, with the fingerprint of its prompt."""
+    return StyleRef(name=style.name, version=style.version, prompt_sha256=fingerprint_style(style))
+
+
+def evidence_of(essay: str, session: Session, context: Context) -> tuple[EvidenceMessage, ...]:
+    """The messages an essay cites, each as its writer saw it."""
     cited, _ = cited_indices(prose_of(essay), session.positions, len(session))
     return tuple(_evidence(session, context, index) for index in cited)
 
 
 def _told(model: ModelRef | None, reply: Reply) -> ModelRef | None:
-    """The model, with how many times it looked something up, if it did."""
-    if model is None or not reply.lookups:
-        return model
-    return model.model_copy(update={"settings": {**model.settings, LOOKED_UP: reply.lookups}})
+    """The model, with what was really sent to it, and how many times it looked something up, if it did."""
+    if model is None:
+        return None
+    looked = {LOOKED_UP: reply.lookups} if reply.lookups else {}
+    return model.model_copy(update={"settings": {**reply.sent, **looked}})
 
 
 def _evidence(session: Session, context: Context, index: int) -> EvidenceMessage:
@@ -180,5 +200,6 @@ def concerns(draft: Draft, session: Session, least: int = 2 * SHORT_WORDS) -> tu
     return tuple(found)
 
 
-def _iso(time: datetime) -> str:
+def iso(time: datetime) -> str:
+    """A time as a draft keeps it."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -179,5 +179,5 @@ def _value(evidence: Evidence) -> str:
 
 def _language(draft: Draft) -> str:
     """Tag of the language it was asked for, "" if that has none that is known; English if none was asked for."""
-    asked = draft.model.settings.get("language") if draft.model else None
+    asked = draft.settings.get("language")
     return tag_of(asked) if isinstance(asked, str) else "en"

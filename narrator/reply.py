@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
+
+from pydantic import Field
 
 from narrator.draft import Usage
 from narrator.excerpt import Excerpt
@@ -31,7 +34,11 @@ class Reply(Record):
     finish: str | None
     """Why the model stopped, in the endpoint's word; None when it gave none."""
     usage: Usage | None
-    """None when the endpoint did not count."""
+    """Of all requests together; None when the endpoint did not count."""
+    requests: tuple[Usage, ...] = ()
+    """Of each request by itself, where there were several."""
+    sent: dict[str, Any] = Field(default_factory=dict)
+    """What was sent beside the messages in the request that brought the text, by its names on the wire."""
     notes: tuple[str, ...] = ()
     """What was removed from the text, one phrase each: `an outer code fence`."""
     read: tuple[Excerpt, ...] = ()

@@ -256,7 +256,7 @@ def twice_at_once(writer: Writer, path: Path) -> Outcome:
     assert 0 in {first.code, second.code}
     draft, *_ = found = drafts()
     assert len(found) <= 2
-    assert all(json.loads(file.read_bytes())["schema"] == 1 for file in found)
+    assert all(json.loads(file.read_bytes())["schema"] == 2 for file in found)
     assert json.loads(draft.read_text("utf-8"))["target"]["index"] == 3
     assert Path("page.html").read_text("utf-8").rstrip().endswith("</html>")
     assert {entry.name for entry in Path().iterdir()} == {"drafts", "page.html"}

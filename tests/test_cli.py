@@ -235,7 +235,7 @@ def test_an_option_as_the_first_word_is_no_command_misspelt(session: str) -> Non
 # ---- help, version, lists ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["essay", "show", "targets", "render", "styles", "themes", "formats"])
+@pytest.mark.parametrize("command", ["essay", "show", "targets", "diff", "render", "styles", "themes", "formats"])
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_every_command_has_help_with_one_example(command: str, option: str) -> None:
     ran = run(command, option)
@@ -562,7 +562,7 @@ def test_no_draft_is_saved_when_none_is_wanted(session: str) -> None:
 def test_json_is_the_draft_as_it_is_saved(session: str) -> None:
     ran = run("--msg", "1", session, "--json")
     assert ran.out == Path(draft_of(ran.err)).read_text("utf-8")
-    assert json.loads(ran.out)["schema"] == 1
+    assert json.loads(ran.out)["schema"] == 2
     beside = run("--msg", "2", session, "--json", "-o", "a.html")
     assert json.loads(beside.out)["target"]["index"] == 2
     assert Path("a.html").exists()
@@ -671,7 +671,7 @@ def test_the_call_and_the_environment_decide_who_writes(
         return
     assert ran.code == 0, ran.err
     model = json.loads(ran.out)["model"]
-    assert (ran.err.count(NOTE), len(ran.lines)) == ((1, 2) if writer == "offline" else (0, 1))
+    assert (ran.err.count(NOTE), len(ran.lines)) == (1 if writer == "offline" else 0, 2)
     if writer == "offline":
         assert (model, server.requests) == (None, [])
         return
@@ -697,9 +697,13 @@ def test_what_is_set_is_sent_and_kept(session: str, server: Loopback) -> None:
     words += ["--language", "deutsch"]
     ran = run("--msg", "1", session, "--base-url", server.url, "--json", *words)
     draft = json.loads(ran.out)
-    assert draft["model"]["settings"] == {
+    assert draft["settings"] == {
         "max_output_tokens": 900, "length": 500, "language": "German", "budget": 3000, "before": 1, "after": 2,
     }  # fmt: skip
+    [request] = server.requests
+    tools = [tool["function"]["name"] for tool in request["tools"]]
+    kept = {name: value for name, value in request.items() if name not in ("messages", "model", "stream_options")}
+    assert draft["model"]["settings"] == kept | {"tools": tools}
     assert server.requests[0]["max_completion_tokens"] == 900
     assert draft["usage"] == {"input": 9, "output": 4, "cached": 2, "reasoning": 1}
     assert "440" in server.requests[0]["messages"][0]["content"], "the words that are wanted"
@@ -736,7 +740,7 @@ def test_an_essay_that_comes_in_pieces_is_the_same(session: str) -> None:
         ran = run("--msg", "1", session, "--base-url", server.url)
     assert ran.code == 0
     assert ran.out.startswith(GOOD_ESSAY.rstrip())
-    assert len(ran.lines) == 1
+    assert len(ran.lines) == 2
 
 
 @pytest.mark.parametrize(
@@ -868,7 +872,7 @@ def test_the_rounds_are_a_part_of_what_an_essay_is(session: str, server: Loopbac
     words = ["--msg", "1", session, "--base-url", server.url]
     usual = json.loads(run(*words, "--json").out)
     other = json.loads(run(*words, "--json", "--repair", "0").out)
-    assert (usual["model"]["settings"], other["model"]["settings"]) == ({}, {"repair": 0})
+    assert (usual["settings"], other["settings"]) == ({}, {"repair": 0})
 
 
 def test_the_offline_writer_s_essay_is_checked_and_not_sent_back(session: str) -> None:
@@ -946,7 +950,8 @@ def test_a_model_looks_things_up_and_cites_them() -> None:
     assert [line for line in ran.lines if "warning" in line] == []
     draft = json.loads(ran.out)
     assert "The disk is FULL at 97 %." in {message["index"]: message for message in draft["evidence"]}[1]["text"]
-    assert draft["model"]["settings"] == {"budget": 3000, "looked_up": 2}
+    assert draft["settings"] == {"budget": 3000}
+    assert draft["model"]["settings"]["looked_up"] == 2
     assert draft["usage"] == {"input": 27, "output": 12, "cached": 6, "reasoning": 3}
     first, second, third = server.requests
     system, prompt = first["messages"]
@@ -972,9 +977,150 @@ def test_look_ups_can_be_turned_off_and_that_is_another_essay(session: str, serv
     drafts = [draft_of(run(*words, *more).err) for more in ([], ["--lookups", "0"], ["--lookups", "1"])]
     assert ["tools" in request for request in server.requests] == [True, False, True]
     assert len(set(drafts)) == 3
-    settings = [json.loads(Path(draft).read_text("utf-8"))["model"]["settings"] for draft in drafts]
+    settings = [json.loads(Path(draft).read_text("utf-8"))["settings"] for draft in drafts]
     assert settings == [{}, {"lookups": 0}, {"lookups": 1}]
     assert "exists" in run(*words, "--lookups", "3").err
+
+
+# ---- offline drafts, and what an essay costs ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--budget", "3000"], ["--before", "1"], ["--after", "1"], ["--length", "500"]],
+    ids=lambda words: words[0],
+)
+def test_what_shapes_an_offline_essay_makes_another(words: list[str], session: str) -> None:
+    first = draft_of(run("--msg", "1", session).err)
+    ran = run("--msg", "1", session, *words, "--json")
+    assert ran.code == 0
+    assert re.fullmatch(r"1-essay-[0-9a-f]{6}\.json", Path(draft_of(ran.err)).name)
+    draft = json.loads(ran.out)
+    assert (draft["model"], draft["settings"]) == (None, {words[0].strip("-"): int(words[1])})
+    assert "exists" in run("--msg", "1", session, *words).err
+    assert f"exists: {first}" in run("--msg", "1", session, "--lookups", "0", "--repair", "0").err
+
+
+def test_after_an_essay_a_line_says_what_it_took(session: str, server: Loopback) -> None:
+    words = ["--msg", "1", session, "--base-url", server.url]
+    assert run(*words).lines[-1] == "narrate: tokens: 9 in (2 cached), 4 out; cost unknown: no price for it"
+    priced = run(*words, "--price", "1000,500,2000", "--force", "--json")
+    assert priced.lines[-1] == "narrate: tokens: 9 in (2 cached), 4 out; cost $0.0160 by --price 1000,500,2000"
+    assert json.loads(priced.out)["cost"] == {"usd": 0.016, "source": "--price 1000,500,2000"}
+
+
+def test_an_endpoint_that_does_not_count_leaves_the_cost_unknown(session: str) -> None:
+    answer = json.loads(str(good_answer().body)) | {"usage": None}
+    with Loopback(as_json(answer)) as server:
+        ran = run("--msg", "1", session, "--base-url", server.url, "--price", "1,1,1", "--json")
+    assert ran.lines[-1] == "narrate: tokens: not counted by the endpoint; cost unknown"
+    assert (json.loads(ran.out)["usage"], json.loads(ran.out)["cost"]) == (None, None)
+
+
+def test_a_dry_run_says_what_it_would_cost(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "sk-abc")
+    said = r"narrate: dry run: about [\d,]+ tokens in the prompt, [\d,]+ tokens in the essay, "
+    words = ["--msg", "1", session, "--dry-run"]
+    assert re.fullmatch(rf"{said}estimated cost \$0\.0\d+ by genai-prices .*; nothing was sent", run(*words).lines[-1])
+    assert re.fullmatch(
+        rf"{said}estimated cost \$[\d.]+ by --price 9,9,9 .*", run(*words, "--price", "9,9,9").lines[-1]
+    )
+    assert re.fullmatch(rf"{said}price unknown; nothing was sent", run(*words, "--model", "no-such").lines[-1])
+
+
+# ---- one section again -------------------------------------------------------------------------------------------
+
+SECTION = "## What follows from it\n\nThe user asked for one thing [msg 0].\n"
+
+
+def test_one_section_of_a_saved_draft_is_written_again(session: str) -> None:
+    with Loopback(good_answer(), completion(SECTION)) as server:
+        words = ["--msg", "1", session, "--base-url", server.url]
+        path = Path(draft_of(run(*words).err))
+        ran = run(*words, "--redo-section", "what follows")
+    assert ran.code == 0, ran.err
+    assert draft_of(ran.err) == str(path)
+    first, again = (request["messages"] for request in server.requests)
+    assert again[1]["content"].startswith(first[1]["content"])
+    assert "tools" not in server.requests[1]
+    draft = json.loads(path.read_text("utf-8"))
+    head = GOOD_ESSAY.partition("## What follows")[0]
+    assert draft["essay"] == {"written": GOOD_ESSAY.strip(), "final": head + SECTION.strip()}
+    assert ran.out.startswith(head + SECTION.strip())
+    assert [redone["section"] for redone in draft["redone"]] == ["What follows from it"]
+    assert draft["usage"]["input"] == 18
+
+
+def test_an_unusable_section_is_exit_3_and_leaves_the_draft(session: str) -> None:
+    with Loopback(good_answer(), good_answer()) as server:
+        words = ["--msg", "1", session, "--base-url", server.url]
+        path = Path(draft_of(run(*words).err))
+        before = path.read_bytes()
+        ran = run(*words, "--redo-section", "what follows")
+    assert (ran.code, ran.out, len(ran.lines)) == (3, "", 1)
+    assert "no usable section: it holds other sections too; the draft stays as it was" in ran.err
+    assert path.read_bytes() == before
+
+
+def test_a_section_is_shown_and_nothing_sent_or_saved(session: str, server: Loopback) -> None:
+    words = ["--msg", "1", session, "--base-url", server.url, "--redo-section", "0"]
+    path = Path(draft_of(run(*words[:-2]).err))
+    before = path.read_bytes()
+    ran = run(*words, "--dry-run")
+    assert (ran.code, len(server.requests)) == (0, 1)
+    assert "Write one section of it again, its introduction" in ran.out
+    with Loopback(good_answer(), completion("New [msg 0].")) as other:
+        ran = run(*[other.url if word == server.url else word for word in words], "--no-save")
+    assert ran.code == 2, "another address is another essay"
+    assert path.read_bytes() == before
+
+
+def test_an_offline_section_is_the_one_of_the_same_heading(session: str) -> None:
+    path = Path(draft_of(run("--msg", "1", session).err))
+    before = json.loads(path.read_text("utf-8"))
+    ran = run("--msg", "1", session, "--redo-section", "what followed")
+    assert ran.code == 0
+    after = json.loads(path.read_text("utf-8"))
+    assert (after["essay"], len(after["redone"])) == (before["essay"], 1)
+    run("--msg", "1", session, "--redo-section", "what followed", "--no-save")
+    assert json.loads(path.read_text("utf-8")) == after
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "says"),
+    [
+        pytest.param("nothing", [], "nothing is saved in drafts about message 1; write it first", id="no draft"),
+        pytest.param("draft", ["--redo-section", "zz"], "there are: 0 introduction, 1 “", id="no such section"),
+        pytest.param("draft", ["--redo-section", ""], "there are: 0 introduction", id="an empty name"),
+        pytest.param(
+            "draft", ["--budget", "3000"], "1-essay.json is another one: written with no option", id="other settings"
+        ),
+        pytest.param("broken", [], "1-essay.json: not a draft: it is not JSON", id="a corrupt draft"),
+        pytest.param("session", [], "is another one: written from another state of the session", id="another state"),
+        pytest.param("model", [], "is another one: written by m", id="another writer"),
+        pytest.param("version", [], "is another one: in version 0 of the style, which now is", id="another version"),
+        pytest.param("bare", ["--redo-section", "0"], "the essay has no introduction", id="no introduction"),
+        pytest.param("twice", ["--redo-section", "one"], "2 sections begin so", id="a heading twice"),
+    ],
+)
+def test_what_cannot_be_redone_is_one_line_and_exit_2(prepare: str, words: list[str], says: str, session: str) -> None:
+    path = Path()
+    if prepare != "nothing":
+        path = Path(draft_of(run("--msg", "1", session).err))
+        document = json.loads(path.read_text("utf-8"))
+        changes: dict[str, Any] = {
+            "session": {"session": document["session"] | {"sha256": "ab" * 32}},
+            "model": {"model": {"name": "m", "base_url": None, "settings": {}}},
+            "version": {"style": document["style"] | {"version": "0"}},
+            "bare": {"essay": {"written": "x", "final": "# T\n\n## One\n\nA."}},
+            "twice": {"essay": {"written": "x", "final": "# T\n\n## One\n\nA.\n\n## One\n\nB."}},
+        }
+        text = "{" if prepare == "broken" else json.dumps(document | changes.get(prepare, {}))
+        path.write_text(text, "utf-8")
+    given = words if "--redo-section" in words else [*words, "--redo-section", "what"]
+    ran = run("--msg", "1", session, *given)
+    assert (ran.code, ran.out, len(ran.lines)) == (2, "", 1)
+    assert says in ran.err
 
 
 # ---- dry run -----------------------------------------------------------------------------------------------------

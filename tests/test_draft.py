@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -11,23 +12,25 @@ from typing import Any
 import pytest
 
 from narrator.context import SessionRef, TargetRef
+from narrator.disk import check_place, write_whole
 from narrator.draft import (
+    Cost,
     Draft,
     Essay,
     EvidenceMessage,
     ModelRef,
+    Redone,
     StyleRef,
     Times,
     Usage,
-    check_place,
     draft_path,
     dump_draft,
     identity,
     identity_of,
     load_draft,
+    read_draft,
     save_draft,
     slug,
-    write_whole,
 )
 from narrator.errors import DraftError, ExistsError
 from narrator.findings import Evidence, Finding
@@ -35,7 +38,8 @@ from narrator.report import Repair
 
 SESSION = SessionRef(format="opencode", id="ses_a", title="Fix it", file="a.json", sha256="ab" * 32)
 STYLE = StyleRef(name="essay", version="1")
-MODEL = ModelRef(name="m", base_url="http://localhost:1/v1", settings={"max_output_tokens": 500})
+MODEL = ModelRef(name="m", base_url="http://localhost:1/v1", settings={"stream": True})
+SET = {"max_output_tokens": 500, "budget": 3000}
 
 
 def a_draft(**changes: Any) -> Draft:
@@ -50,9 +54,15 @@ def a_draft(**changes: Any) -> Draft:
 
 
 FULL = a_draft(
+    style=StyleRef(name="essay", version="1", prompt_sha256="cd" * 32),
     model=MODEL,
+    settings=SET,
     usage=Usage(input=9, output=4, cached=2, reasoning=1),
-    cost=0.25,
+    cost=Cost(usd=0.25, source="--price 1,1,1"),
+    evidence_sha256="ef" * 32,
+    redone=(
+        Redone(section="Context", before="## Context\n\nA 1.", prompt_sha256="ab", finished="2026-01-01T00:00:02Z"),
+    ),
     findings=(
         Finding(
             index=3,
@@ -72,34 +82,43 @@ FULL = a_draft(
 
 
 @pytest.mark.parametrize(
-    ("sha256", "target", "style", "model"),
+    "changes",
     [
-        pytest.param("cd" * 32, 3, STYLE, MODEL, id="another session"),
-        pytest.param("ab" * 32, 4, STYLE, MODEL, id="another message"),
-        pytest.param("ab" * 32, 3, StyleRef(name="other", version="1"), MODEL, id="another style"),
-        pytest.param("ab" * 32, 3, StyleRef(name="essay", version="2"), MODEL, id="another version of the style"),
-        pytest.param("ab" * 32, 3, STYLE, None, id="no model"),
-        pytest.param("ab" * 32, 3, STYLE, MODEL.model_copy(update={"name": "n"}), id="another model"),
-        pytest.param("ab" * 32, 3, STYLE, MODEL.model_copy(update={"base_url": None}), id="another address"),
-        pytest.param("ab" * 32, 3, STYLE, MODEL.model_copy(update={"settings": {}}), id="other settings"),
+        pytest.param({"sha256": "cd" * 32}, id="another session"),
+        pytest.param({"target": 4}, id="another message"),
+        pytest.param({"style": StyleRef(name="other", version="1")}, id="another style"),
+        pytest.param({"style": StyleRef(name="essay", version="2")}, id="another version of the style"),
+        pytest.param({"model": None}, id="no model"),
+        pytest.param({"model": MODEL.model_copy(update={"name": "n"})}, id="another model"),
+        pytest.param({"model": MODEL.model_copy(update={"base_url": None})}, id="another address"),
+        pytest.param({"settings": {}}, id="nothing set"),
+        pytest.param({"settings": SET | {"budget": 4000}}, id="another setting"),
+        pytest.param({"settings": {"budget": 3000}}, id="one setting less"),
     ],
 )
+@pytest.mark.parametrize("model", [pytest.param(MODEL, id="by a model"), pytest.param(None, id="offline")])
 def test_a_draft_is_another_one_when_anything_it_was_made_from_differs(
-    sha256: str, target: int, style: StyleRef, model: ModelRef | None
+    changes: dict[str, Any], model: ModelRef | None
 ) -> None:
-    assert identity(sha256, target, style, model) != identity("ab" * 32, 3, STYLE, MODEL)
+    same: dict[str, Any] = {"sha256": "ab" * 32, "target": 3, "style": STYLE, "model": model, "settings": SET}
+    changed = same | changes
+    assert (identity(**changed) != identity(**same)) == (changed != same)
 
 
-def test_how_often_something_was_looked_up_makes_no_other_essay() -> None:
-    looked = MODEL.model_copy(update={"settings": {**MODEL.settings, "looked_up": 3}})
-    assert identity("ab" * 32, 3, STYLE, looked) == identity("ab" * 32, 3, STYLE, MODEL)
-    assert looked.settings["looked_up"] == 3
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"model": MODEL.model_copy(update={"settings": {"looked_up": 3}})}, id="what was sent"),
+        pytest.param({"settings": dict(reversed(SET.items()))}, id="the order of what was set"),
+        pytest.param({"style": StyleRef(name="essay", version="1", prompt_sha256="0")}, id="the prompt's fingerprint"),
+    ],
+)
+def test_what_follows_from_the_rest_makes_no_other_essay(changes: dict[str, Any]) -> None:
+    same: dict[str, Any] = {"sha256": "ab" * 32, "target": 3, "style": STYLE, "model": MODEL, "settings": SET}
+    assert identity(**(same | changes)) == identity(**same)
 
 
 def test_a_draft_is_the_same_whenever_and_wherever_it_was_written() -> None:
-    one = ModelRef(name="m", settings={"a": 1, "b": 2})
-    other = ModelRef(name="m", settings={"b": 2, "a": 1})
-    assert identity("x", 1, STYLE, one) == identity("x", 1, STYLE, other)
     changed = FULL.model_copy(
         update={
             "essay": Essay(written="x", final="y"),
@@ -107,7 +126,7 @@ def test_a_draft_is_the_same_whenever_and_wherever_it_was_written() -> None:
             "session": SESSION.model_copy(update={"file": "b.json", "title": "Another"}),
         }
     )
-    assert identity_of(changed) == identity_of(FULL) == identity(SESSION.sha256, 3, STYLE, MODEL)
+    assert identity_of(changed) == identity_of(FULL) == identity(SESSION.sha256, 3, STYLE, MODEL, SET)
 
 
 @pytest.mark.parametrize(
@@ -243,18 +262,22 @@ def test_a_draft_comes_back_as_it_was(draft: Draft, tmp_path: Path) -> None:
 def test_the_file_has_the_keys_of_the_contract_in_its_order() -> None:
     document = json.loads(dump_draft(FULL))
     assert list(document) == [
-        *("schema", "session", "target", "style", "model", "usage", "cost", "findings", "evidence", "essay", "check"),
-        *("repair", "redacted", "times"),
+        *("schema", "session", "target", "style", "model", "settings", "usage", "cost", "findings", "evidence"),
+        *("evidence_sha256", "essay", "check", "repair", "redone", "redacted", "times"),
     ]
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert {name: list(document[name]) for name in ("session", "target", "style", "model", "essay", "times")} == {
         "session": ["format", "id", "title", "file", "sha256"],
         "target": ["index", "id", "role"],
-        "style": ["name", "version"],
+        "style": ["name", "version", "prompt_sha256"],
         "model": ["name", "base_url", "settings"],
         "essay": ["written", "final"],
         "times": ["started", "finished"],
     }
+    assert (document["cost"], list(document["redone"][0])) == (
+        {"usd": 0.25, "source": "--price 1,1,1"},
+        ["section", "before", "prompt_sha256", "finished"],
+    )
     assert list(document["evidence"][0]) == ["index", "role", "time", "text"]
     least = json.loads(dump_draft(a_draft()))
     assert [least[name] for name in ("model", "usage", "cost", "check")] == [None] * 4
@@ -266,7 +289,7 @@ def test_the_file_is_text_for_people_and_strict_for_machines() -> None:
     assert text.endswith("}\n")
     assert "\n " in text
     with pytest.raises(ValueError, match="JSON compliant"):
-        dump_draft(a_draft(cost=float("nan")))
+        dump_draft(a_draft().model_copy(update={"cost": Cost.model_construct(usd=float("nan"), source="")}))
 
 
 def test_a_lone_surrogate_does_not_keep_a_draft_from_being_saved(tmp_path: Path) -> None:
@@ -290,8 +313,13 @@ def changed(**changes: Any) -> str:
         pytest.param("[" * 100_000, "not JSON", id="nesting without end"),
         pytest.param("[1]", "no `schema` key", id="a list"),
         pytest.param('{"info": {}}', "no `schema` key", id="a session"),
-        pytest.param(changed(schema=0), "draft schema 0; this version of narrate reads schema 1", id="an older one"),
-        pytest.param(changed(schema=2), "draft schema 2; this version", id="a newer one"),
+        pytest.param(
+            changed(schema=0), "draft schema 0; this version of narrate reads schema 2", id="before the first"
+        ),
+        pytest.param(changed(schema=3), "draft schema 3; this version", id="a newer one"),
+        pytest.param(changed(schema=True), "draft schema True; this version", id="a truth value"),
+        pytest.param(changed(schema=1, model=[]), "not a valid draft: model: ", id="an older one that is none"),
+        pytest.param(changed(schema=1, model={"settings": 3}), "not a valid draft: model.name: ", id="another of them"),
         pytest.param(changed(schema="1"), "draft schema '1'", id="a schema of another type"),
         pytest.param(changed(extra=1), "not a valid draft: extra: ", id="a key too many"),
         pytest.param(changed(essay="gone"), "not a valid draft: essay: ", id="a key too few"),
@@ -311,6 +339,51 @@ def test_what_is_no_draft_is_told_apart(content: str | bytes | None, says: str, 
 def test_a_folder_is_no_draft(tmp_path: Path) -> None:
     with pytest.raises(DraftError, match="is a directory"):
         load_draft(tmp_path)
+
+
+# ---- drafts of earlier schemas -----------------------------------------------------------------------------------
+
+
+def old(**changes: Any) -> dict[str, Any]:
+    """A draft as schema 1 has it."""
+    gone = ("settings", "evidence_sha256", "redone")
+    document = {key: value for key, value in json.loads(dump_draft(a_draft())).items() if key not in gone}
+    return document | {"schema": 1, "style": {"name": "essay", "version": "1"}} | changes
+
+
+@pytest.mark.parametrize(
+    ("document", "model", "settings", "cost"),
+    [
+        pytest.param(old(), None, {}, None, id="written offline"),
+        pytest.param(
+            old(model={"name": "m", "base_url": None, "settings": {"budget": 3000, "looked_up": 2}}),
+            ModelRef(name="m", settings={"looked_up": 2}),
+            {"budget": 3000},
+            None,
+            id="written by a model that looked things up",
+        ),
+        pytest.param(
+            old(model={"name": "m"}), ModelRef(name="m"), {}, None, id="written by a model, nothing said of it"
+        ),
+        pytest.param(old(cost=0.5), None, {}, Cost(usd=0.5, source="unknown"), id="with a bare cost"),
+    ],
+)
+def test_an_older_draft_is_read_as_one_of_today(
+    document: dict[str, Any], model: ModelRef | None, settings: dict[str, Any], cost: Cost | None
+) -> None:
+    draft = read_draft(json.dumps(document), "a.json")
+    assert (draft.schema_, draft.model, draft.settings, draft.cost) == (2, model, settings, cost)
+    assert (draft.style.prompt_sha256, draft.evidence_sha256, draft.redone) == (None, None, ())
+    assert read_draft(dump_draft(draft), "b.json") == draft
+
+
+def test_the_identity_of_an_older_draft_is_what_it_was() -> None:
+    asked = {"name": "m", "base_url": None, "settings": {"budget": 3000}}
+    facts = ["ab" * 32, 3, "essay", "1", asked]
+    draft = read_draft(json.dumps(old(model=asked | {"settings": {"budget": 3000, "looked_up": 2}})), "a.json")
+    assert identity_of(draft) == hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    offline = hashlib.sha256(json.dumps([*facts[:4], None], sort_keys=True).encode()).hexdigest()
+    assert identity_of(read_draft(json.dumps(old()), "a.json")) == offline
 
 
 # ---- whole or not at all -----------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_a_streamed_essay_is_read_whole(cassette: Conversation) -> None:
     heard: list[str] = []
     with cassette.serve(essay_stream("# Ess", "ay\n\n", "Whole.")) as url:
         reply = Endpoint(settings_for(url), progress=heard.append).write(PROMPT)
-    assert reply == Reply(text=ESSAY, model="loopback", finish="stop", usage=USED)
+    assert reply == Reply(text=ESSAY, model="loopback", finish="stop", usage=USED, sent={"stream": True})
     assert heard == ["# Ess", "ay\n\n", "Whole."]
 
 
@@ -95,7 +95,8 @@ def test_a_server_that_does_not_stream_is_read_too(cassette: Conversation) -> No
     heard: list[str] = []
     with cassette.serve(completion()) as url:
         reply = Endpoint(settings_for(url, max_output_tokens=500), progress=heard.append).write(PROMPT)
-    assert reply == Reply(text=ESSAY, model="loopback", finish="stop", usage=USED)
+    sent = {"stream": True, "max_completion_tokens": 500}
+    assert reply == Reply(text=ESSAY, model="loopback", finish="stop", usage=USED, sent=sent)
     assert heard == [ESSAY]
 
 

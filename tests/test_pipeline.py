@@ -12,6 +12,7 @@ from narrator.context import Reach, add_read, take_context
 from narrator.draft import Draft, ModelRef, Usage
 from narrator.errors import ModelRefusedError
 from narrator.excerpt import take_excerpt
+from narrator.fingerprint import fingerprint_context, fingerprint_style
 from narrator.formats import open_session
 from narrator.lookup import Bounds
 from narrator.model.rounds import Offer
@@ -57,18 +58,27 @@ def drafted(folder: Path, text: str, *, target: int = 201, **how: Any) -> tuple[
     session = recording(folder)
     prompt = prompt_for(session, target)
     ticks = iter((NOON, NOON + timedelta(seconds=90)))
-    draft = narrate(session, prompt, Says(text, how.get("usage")), how.get("model"), now=lambda: next(ticks))
+    writer = Says(text, how.pop("usage", None))
+    draft = narrate(session, prompt, writer, how.pop("model", None), now=lambda: next(ticks), **how)
     return draft, session, prompt
 
 
 def test_a_draft_is_put_together_from_what_went_in_and_what_came_out(tmp_path: Path) -> None:
-    model = ModelRef(name="m", settings={"budget": 4000})
-    draft, session, prompt = drafted(tmp_path, "# A\n\nB [msg 201].", model=model, usage=Usage(input=9, output=4))
+    model = ModelRef(name="m")
+    how: dict[str, Any] = {"model": model, "usage": Usage(input=9, output=4), "settings": {"budget": 4000}}
+    draft, session, prompt = drafted(tmp_path, "# A\n\nB [msg 201].", **how)
     assert draft.session == prompt.context.session
     assert draft.session.sha256 == session.sha256
     assert draft.target == prompt.context.target
     assert (draft.style.name, draft.style.version) == ("essay", load_style("essay").version)
-    assert (draft.model, draft.usage, draft.cost) == (model, Usage(input=9, output=4), None)
+    assert draft.style.prompt_sha256 == fingerprint_style(load_style("essay"))
+    assert draft.evidence_sha256 == fingerprint_context(prompt.context)
+    assert (draft.model, draft.settings, draft.usage, draft.cost) == (
+        model,
+        {"budget": 4000},
+        Usage(input=9, output=4),
+        None,
+    )
     assert draft.findings == prompt.context.findings
     assert draft.essay.written == draft.essay.final == "# A\n\nB [msg 201]."
     assert draft.check == check_essay(draft.essay.final, evidence_of_context(prompt.context, session))
@@ -249,7 +259,7 @@ def looked_up(folder: Path, endpoint: Looks, target: int = 201) -> tuple[Draft, 
     context = take_context(session, target, Reach(budget=2000))
     prompt = build_prompt(context, load_style("essay"), lookups=Bounds())
     writer = ModelWriter(endpoint, session, Bounds())
-    return narrate(session, prompt, writer, ModelRef(name="m", settings={"budget": 2000})), prompt
+    return narrate(session, prompt, writer, ModelRef(name="m")), prompt
 
 
 def test_what_was_read_is_evidence_as_it_was_read(tmp_path: Path) -> None:
@@ -258,7 +268,8 @@ def test_what_was_read_is_evidence_as_it_was_read(tmp_path: Path) -> None:
     hit, read = draft.evidence
     assert (hit.index, hit.text) == (1, "‹text›\nIt fails.\n‹2 other parts of this message not shown here›")
     assert (read.index, read.text) == (20, "‹text›\ngo on 9")
-    assert draft.model == ModelRef(name="m", settings={"budget": 2000, "looked_up": 2})
+    assert draft.model == ModelRef(name="m", settings={"looked_up": 2})
+    assert draft.evidence_sha256 != fingerprint_context(prompt.context)
 
 
 def test_what_the_record_knows_of_what_was_read_is_kept_too(tmp_path: Path) -> None:
@@ -292,7 +303,8 @@ def test_nothing_that_was_given_whole_is_read_again(tmp_path: Path) -> None:
 
 def test_a_model_that_looks_nothing_up_leaves_no_trace(tmp_path: Path) -> None:
     draft, prompt = looked_up(tmp_path, Looks("A."))
-    assert draft.model == ModelRef(name="m", settings={"budget": 2000})
+    assert draft.model == ModelRef(name="m")
+    assert draft.evidence_sha256 == fingerprint_context(prompt.context)
     assert draft.findings == prompt.context.findings
 
 

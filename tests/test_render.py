@@ -46,7 +46,7 @@ NUDGE = Finding(index=2, kind="user-nudge", says="A nudge.", evidence=())
 
 def make_draft(essay: str = ESSAY, **fields: Any) -> Draft:
     values: dict[str, Any] = {
-        "schema": 1,
+        "schema": 2,
         "session": SessionRef(format="opencode", id="ses_1", title="Deploy it", file="s.json", sha256="0"),
         "target": TargetRef(index=3, id="msg_3", role="assistant"),
         "style": StyleRef(name="essay", version="1"),
@@ -219,7 +219,7 @@ def test_a_recorded_time_is_shown_for_people(time: str | None, expected: str) ->
     ],
 )
 def test_the_language_of_the_page(settings: dict[str, Any], language: str) -> None:
-    page = Page(render_html(make_draft(model=ModelRef(name="m", settings=settings)), ARTICLE))
+    page = Page(render_html(make_draft(settings=settings), ARTICLE))
     assert page.values("lang") == [language]
 
 
@@ -265,7 +265,8 @@ def test_no_field_of_a_draft_becomes_part_of_the_page(text: str) -> None:
         session=SessionRef(format=text, id=text, title=text, file=text, sha256="0"),
         target=TargetRef(index=3, id=text, role="assistant"),
         style=StyleRef(name=text, version=text),
-        model=ModelRef(name=text, settings={"language": text}),
+        model=ModelRef(name=text, settings={"tools": [text]}),
+        settings={"language": text},
         findings=(finding,),
         evidence=(EvidenceMessage(index=3, role="tool", time=text, text=text),),
     )

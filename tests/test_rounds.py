@@ -83,7 +83,12 @@ def test_a_model_searches_then_reads_then_writes(cassette: Conversation, tmp_pat
     with cassette.serve(asks(SEARCH), asks(READ), essay_stream()) as url:
         reply = endpoint_at(url).write(PLAIN, Offer(GUIDED, lookups))
     assert reply == Reply(
-        text=ESSAY, model="loopback", finish="stop", usage=Usage(input=27, output=12, cached=6, reasoning=3)
+        text=ESSAY,
+        model="loopback",
+        finish="stop",
+        usage=Usage(input=27, output=12, cached=6, reasoning=3),
+        requests=(Usage(input=9, output=4, cached=2, reasoning=1),) * 3,
+        sent={"stream": True, "tools": ["read_messages", "search_session"]},
     )
     assert [excerpt.index for excerpt in lookups.read] == [1]
     assert lookups.made == 2

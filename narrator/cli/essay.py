@@ -51,6 +51,13 @@ def essay(
         int,
         typer.Option("--repair", min=0, metavar="N", help="Rounds that send failing sentences back; 0: none."),
     ] = REPAIRS,
+    price: Annotated[
+        str | None, typer.Option("--price", metavar="IN,CACHED,OUT", help="US dollars per million tokens.")
+    ] = None,
+    redo_section: Annotated[
+        str | None,
+        typer.Option("--redo-section", metavar="NAME", help="Write one section of the saved draft again."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 1 when something in the essay still fails its check.")
     ] = False,
@@ -68,8 +75,9 @@ def essay(
     from narrator.cli.output import complain
     from narrator.cli.page import check_output, choose_page, deliver
     from narrator.cli.preparing import choose_style, language_of, open_with_notices, prepare, print_prompt
+    from narrator.cli.redoing import find_redoing, write
     from narrator.cli.saving import Saver
-    from narrator.cli.writing import Repairs, place_draft, reference_of, with_repairs, write_draft
+    from narrator.cli.writing import Repairs, bill, place_draft, read_asked
     from narrator.lookup import Bounds
     from narrator.model import settings_from
 
@@ -77,29 +85,27 @@ def essay(
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
+    spoken = language_of(chosen, offline=settings is None)
+    shaping = {"length": length, "language": spoken, "budget": budget, "before": before, "after": after}
+    asked = read_asked(settings, lookups, repair, price, **shaping)
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
     chosen = choose_style(style, length, language)
     bounds = None if settings is None else Bounds(rounds=lookups)
     prompt = prepare(opened, msg, style=chosen, budget=budget, before=before, after=after, lookups=bounds)
+    redoing = find_redoing(opened, prompt, asked, drafts, redo_section) if redo_section is not None else None
     if dry_run:
-        print_prompt(prompt)
+        print_prompt(redoing.request if redoing else prompt, asked)
         return
-    spoken = language_of(chosen, offline=settings is None)
-    reference = reference_of(
-        settings, lookups, length=length, language=spoken, budget=budget, before=before, after=after
-    )
-    reference = with_repairs(reference, repair)
-    path = None if no_save else place_draft(prompt.context, prompt, reference, drafts, force=force)
-    saver = Saver(path, force=force)
-    draft = write_draft(opened, prompt, settings, reference, bounds, Repairs(repair, saver.keep))
+    place = redoing.path if redoing else None if no_save else place_draft(prompt, asked, drafts, force=force)
+    saver = Saver(None if no_save else place, force=force or redoing is not None)
+    draft = write(opened, prompt, settings, asked, bounds, Repairs(repair, saver.keep), redoing)
     try:
         saver.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
         deliver(draft, opened, page, as_json=as_json, least=prompt.words[0])
-    if settings is None:
-        complain(OFFLINE_NOTE)
+    complain(OFFLINE_NOTE if settings is None else bill(draft))
     if strict and draft.check is not None and not draft.check.clean:
         raise typer.Exit(1)

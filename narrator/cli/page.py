@@ -40,7 +40,7 @@ def choose_page(output: Path | None, format_: str | None, theme: str) -> Page:
 
 def check_output(output: Path, session: str, *, force: bool) -> None:
     """Raise, before anything is sent, when the page could not be written there."""
-    from narrator.draft import check_place
+    from narrator.disk import check_place
     from narrator.errors import UsageError
 
     check_place(output, what="the output", force=force)
@@ -51,7 +51,8 @@ def check_output(output: Path, session: str, *, force: bool) -> None:
 def deliver(draft: Draft, session: Session, page: Page, *, as_json: bool, least: int) -> None:
     """Write or print the page, with a warning for each thing its reader should know; `least` words were asked for."""
     from narrator.cli.output import complain, warn
-    from narrator.draft import dump_draft, write_whole
+    from narrator.disk import write_whole
+    from narrator.draft import dump_draft
     from narrator.pipeline import concerns
 
     warn(concerns(draft, session, least))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from narrator.cli.writing import Asked
     from narrator.lookup import Bounds
     from narrator.prompt import Prompt
     from narrator.session import Session
@@ -68,15 +69,24 @@ def prepare(
     return build_prompt(context, style, lookups=lookups)
 
 
-def print_prompt(prompt: Prompt) -> None:
-    """The exact prompt on stdout, and its tokens on stderr."""
+def print_prompt(prompt: Prompt, asked: Asked) -> None:
+    """The exact prompt on stdout, and its tokens with what an essay would cost on stderr."""
     import json
 
     from narrator.cli.output import complain
     from narrator.model.tools import TOOLS
+    from narrator.prices import cost_of, dollars, expected_usage
 
     for message in prompt.wire(lookups=True):
         typer.echo(f"<!-- {message['role']} -->\n\n{message['content']}")
     if prompt.lookups:
         typer.echo(f"<!-- tools -->\n\n{json.dumps(TOOLS, indent=1)}\n")
-    complain(f"dry run: about {prompt.tokens:,} tokens in the prompt, price unknown; nothing was sent")
+    expected = expected_usage(prompt.tokens, prompt.words)
+    model = asked.model
+    cost = cost_of([expected], model.name, model.base_url, asked.price) if model is not None else None
+    told = "price unknown" if cost is None else f"estimated cost {dollars(cost.usd)} by {cost.source}"
+    without = "" if cost is None else " (without reasoning, look-ups and repair)"
+    complain(
+        f"dry run: about {expected.input:,} tokens in the prompt, {expected.output:,} tokens in the essay, "
+        f"{told}{without}; nothing was sent"
+    )

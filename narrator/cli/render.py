@@ -24,7 +24,8 @@ def render(
     """
     from narrator.cli.output import complain
     from narrator.cli.page import choose_page, page_text
-    from narrator.draft import check_place, load_draft, write_whole
+    from narrator.disk import check_place, write_whole
+    from narrator.draft import load_draft
 
     loaded = [load_draft(path) for path in drafts]
     folder = _folder(output, several=len(drafts) > 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from narrator.context import Context
     from narrator.draft import Draft, ModelRef
     from narrator.lookup import Bounds
     from narrator.model import Settings
+    from narrator.prices import Price
     from narrator.prompt import Prompt
     from narrator.session import Session
 
@@ -26,36 +26,58 @@ class Repairs(NamedTuple):
     """Saves the essay before."""
 
 
-def reference_of(settings: Settings | None, lookups: int, **asked: int | str | None) -> ModelRef | None:
-    """What identifies the writer in a draft: name, address and whatever was set; None for the offline writer."""
+class Asked(NamedTuple):
+    """Who writes, and what was set: with session, target and style the identity of a draft."""
+
+    model: ModelRef | None
+    """None: the offline writer."""
+    settings: dict[str, Any]
+    """What the call set that makes another essay, by the names of its options."""
+    price: Price | None = None
+    """What tokens cost by `--price`; no part of the identity."""
+
+
+def read_asked(
+    settings: Settings | None, lookups: int, repair: int, price: str | None = None, **shaping: str | int | None
+) -> Asked:
+    """What identifies the essay: name and address of the writer, and whatever was set that can change its words.
+
+    Look-ups, rounds of repair and the limit of the answer are a model's; what shapes the prompt (`shaping`) shapes the
+    offline writer's essay too.
+    """
     from narrator.draft import ModelRef
     from narrator.lookup import Bounds
+    from narrator.prices import parse_price
 
+    per_token = parse_price(price) if price is not None else None
+    chosen = {name: value for name, value in shaping.items() if value}
     if settings is None:
-        return None
-    chosen: dict[str, int | str] = {name: value for name, value in asked.items() if value}
+        return Asked(None, chosen, per_token)
     if lookups != Bounds().rounds:
         chosen["lookups"] = lookups
     if settings.max_output_tokens:
         chosen["max_output_tokens"] = settings.max_output_tokens
-    return ModelRef(name=settings.model, base_url=settings.address if settings.base_url else None, settings=chosen)
+    if repair != REPAIRS:
+        chosen["repair"] = repair
+    address = settings.address if settings.base_url else None
+    return Asked(ModelRef(name=settings.model, base_url=address), chosen, per_token)
 
 
-def with_repairs(reference: ModelRef | None, rounds: int) -> ModelRef | None:
-    """The writer with how often it is asked to repair, where that is not the usual."""
-    if reference is None or rounds == REPAIRS:
-        return reference
-    return reference.model_copy(update={"settings": {**reference.settings, "repair": rounds}})
+def find_place(prompt: Prompt, asked: Asked, drafts: Path) -> Path:
+    """Where the draft of this essay is, or would be."""
+    from narrator.draft import StyleRef, draft_path, identity, slug
 
-
-def place_draft(context: Context, prompt: Prompt, model: ModelRef | None, drafts: Path, *, force: bool) -> Path:
-    """Where the draft goes; raises ExistsError for the same essay again, before a model is asked."""
-    from narrator.draft import StyleRef, check_place, draft_path, identity, slug
-
+    session, index = prompt.context.session, prompt.context.target.index
     style = StyleRef(name=prompt.style.name, version=prompt.style.version)
-    digest = identity(context.session.sha256, context.target.index, style, model)
-    folder = slug(context.session.title, context.session.id)
-    path = draft_path(drafts, folder, context.target.index, style.name, digest)
+    digest = identity(session.sha256, index, style, asked.model, asked.settings)
+    return draft_path(drafts, slug(session.title, session.id), index, style.name, digest)
+
+
+def place_draft(prompt: Prompt, asked: Asked, drafts: Path, *, force: bool) -> Path:
+    """Where the draft goes; raises ExistsError for the same essay again, before a model is asked."""
+    from narrator.disk import check_place
+
+    path = find_place(prompt, asked, drafts)
     check_place(path, what="this essay", force=force, hint=f"`narrate render {path}` makes a page of it, ")
     return path
 
@@ -64,7 +86,7 @@ def write_draft(
     session: Session,
     prompt: Prompt,
     settings: Settings | None,
-    reference: ModelRef | None,
+    asked: Asked,
     bounds: Bounds | None,
     repairs: Repairs,
 ) -> Draft:
@@ -75,10 +97,32 @@ def write_draft(
     if settings is None or bounds is None:
         from narrator.offline import OfflineWriter
 
-        return narrate(session, prompt, OfflineWriter(), reference)
+        return narrate(session, prompt, OfflineWriter(), None, settings=asked.settings)
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter
 
     with progress_line(settings.model) as (progress, notice):
         writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice), session, bounds)
-        return narrate(session, prompt, writer, reference, repairs=repairs.rounds, keep=repairs.keep, notice=notice)
+        return narrate(
+            session,
+            prompt,
+            writer,
+            asked.model,
+            repairs=repairs.rounds,
+            settings=asked.settings,
+            price=asked.price,
+            keep=repairs.keep,
+            notice=notice,
+        )
+
+
+def bill(draft: Draft) -> str:
+    """What an essay took, for its reader: tokens in and out, and dollars where a price is known."""
+    from narrator.prices import dollars
+
+    if draft.usage is None:
+        return "tokens: not counted by the endpoint; cost unknown"
+    usage, cost = draft.usage, draft.cost
+    cached = f" ({usage.cached:,} cached)" if usage.cached else ""
+    told = f"cost {dollars(cost.usd)} by {cost.source}" if cost is not None else "cost unknown: no price for it"
+    return f"tokens: {usage.input:,} in{cached}, {usage.output:,} out; {told}"

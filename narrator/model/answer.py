@@ -66,6 +66,8 @@ class Calls(NamedTuple):
 class Answer:
     """What has come so far; `add` takes one decoded object after the other."""
 
+    sent: dict[str, Any] = field(default_factory=dict)
+    """What was sent beside the messages, fit to keep: tools by their names."""
     streamed: bool = False
     """It comes in chunks, so that only a finish reason shows that it is whole."""
     finish: str | None = None
@@ -189,7 +191,7 @@ def judge(answer: Answer, settings: Settings) -> Reply:
     if kind := document_kind(text):
         raise ModelNoAnswerError(f"{settings.model} sent a document of {kind} instead of Markdown; use another --model")
     model = server_words(answer.model) or settings.model
-    return Reply(text=text, model=model, finish=answer.finish, usage=answer.usage, notes=notes)
+    return Reply(text=text, model=model, finish=answer.finish, usage=answer.usage, sent=dict(answer.sent), notes=notes)
 
 
 def judge_round(answer: Answer, settings: Settings) -> Reply | Calls:

@@ -78,7 +78,8 @@ async def write_with_lookups(ask: Ask, messages: Messages, offer: Offer, setting
     reply = await _look_up(ask, talk, offer.lookups)
     if reply is None or settings.looks_up_apart:
         reply = await _write(ask, messages, talk, offer.lookups)
-    return reply.model_copy(update={"usage": _sum(talk.usages)}), talk.refused
+    counted = {"usage": _sum(talk.usages), "requests": tuple(talk.usages)}
+    return reply.model_copy(update=counted), talk.refused
 
 
 async def _look_up(ask: Ask, talk: _Talk, lookups: Lookups) -> Reply | None:

@@ -111,6 +111,7 @@ async def ask(
             tools=cast("list[ChatCompletionToolUnionParam]", list(tools)) if tools else openai.omit,
             reasoning_effort="none" if tools and settings.looks_up_apart else openai.omit,
         ) as response:
+            answer.sent = _sent(response.http_request.content)
             async for payload in _payloads(response.http_response, settings, answer):
                 piece = answer.add(payload)
                 if piece and hear is not None:
@@ -125,6 +126,15 @@ async def ask(
             quiet = isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError)
             raise failed from (failed.__cause__ or (None if quiet else error))
     return answer
+
+
+def _sent(body: bytes) -> dict[str, Any]:
+    """What a request said beside its messages and its model, fit to keep: tools by their names."""
+    said: dict[str, Any] = json.loads(body)
+    kept = {name: value for name, value in said.items() if name not in ("messages", "model", "stream_options")}
+    if "tools" in kept:
+        kept["tools"] = [tool["function"]["name"] for tool in kept["tools"]]
+    return kept
 
 
 def _message(message: Mapping[str, Any]) -> ChatCompletionMessageParam:

@@ -38,17 +38,21 @@ def repair_essay(
     *,
     rounds: int,
     notice: Callable[[str], None],
+    within: Callable[[str], tuple[int, int]] | None = None,
 ) -> Repaired:
     """Send the sentences in which `check` found something back to the writer, in at most `rounds` rounds.
 
-    `prompt` is the one the essay was written from. Whatever goes wrong on the way (the endpoint fails, an answer or a
-    template cannot be used) is said to `notice` and changes nothing: the essay stays as it was before the round.
+    `prompt` is the one the essay was written from. `within` gives the half-open span of an essay outside of which no
+    sentence is touched; None: all of it may be repaired. Whatever goes wrong on the way (the endpoint fails, an answer
+    or a template cannot be used) is said to `notice` and changes nothing: the essay stays as it was before the round.
     """
     done = Repaired(essay, check)
     shown = set(prompt.context.shown)
     tried: dict[str, Tried] = {}
     for number in range(1, rounds + 1):
-        chosen = choose_failing(find_failing(done.essay, done.check), tried)
+        start, end = within(done.essay) if within is not None else (0, len(done.essay))
+        found = [one for one in find_failing(done.essay, done.check) if start <= one.start < end]
+        chosen = choose_failing(found, tried)
         if not chosen:
             break
         try:
