@@ -632,7 +632,7 @@ def test_what_is_set_is_sent_and_kept(session: str, server: Loopback) -> None:
     assert draft["model"]["settings"] == {
         "max_output_tokens": 900, "length": 500, "budget": 3000, "before": 1, "after": 2,
     }  # fmt: skip
-    assert server.requests[0]["max_completion_tokens"] == 900
+    assert server.requests[0]["max_tokens"] == 900
     assert draft["usage"] == {"input": 9, "output": 4, "cached": 2, "reasoning": 1}
     assert "440" in server.requests[0]["messages"][0]["content"], "the words that are wanted"
 

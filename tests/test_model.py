@@ -25,6 +25,7 @@ from narrator.errors import (
     ModelNoAnswerError,
     ModelRefusedError,
     ModelRejectedError,
+    ModelTooLongError,
     ModelUnavailableError,
     UsageError,
 )
@@ -112,7 +113,7 @@ def test_only_what_was_set_is_sent() -> None:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    assert server.requests == [bare, bare | {"max_completion_tokens": 500}]
+    assert server.requests == [bare, bare | {"max_tokens": 500}]
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
@@ -261,7 +262,7 @@ def test_an_address_without_v1_is_told_so() -> None:
 
 def test_a_limit_that_was_set_is_named() -> None:
     error, _ = error_of(completion("", finish="length"), max_output_tokens=64)
-    assert str(error).endswith("raise --max-output-tokens (now 64)")
+    assert str(error).endswith("; raise --max-output-tokens (now 64), or ask for less with --length")
 
 
 def test_nobody_at_the_address_is_said_so() -> None:
@@ -498,7 +499,7 @@ shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared cases are no
         ("105-api-refusal.json", ModelRefusedError, "refused: I can't help with that"),
         (
             "108-api-context-length-400.json",
-            ModelRejectedError,
+            ModelTooLongError,
             "8192 tokens. However, your messages resulted in 19241",
         ),
         ("109-api-insufficient-quota-429.json", ModelRejectedError, "quota"),

@@ -13,6 +13,7 @@ from narrator.errors import (
     ModelError,
     ModelRefusedError,
     ModelRejectedError,
+    ModelTooLongError,
     ModelUnavailableError,
 )
 from narrator.model.settings import Settings
@@ -44,9 +45,11 @@ _REJECTED = {
     401: ("{address} refused the key", "check OPENAI_API_KEY"),
     402: ("{address} wants to be paid first", "add credit or use another key"),
     403: ("{address} does not let this key use {model}", "use another key or --model"),
-    404: ("there is no model {model} at {address}", "check --model, and that --base-url ends in /v1"),
+    404: ("there is no model {model} at {address}", "check --model (`narrate models` lists them) and --base-url"),
 }
 """Status → what happened, and what to do."""
+_NOWHERE = ("there is no Chat Completions API at {address}", "check --base-url: most end in /v1")
+"""The same for status 404 where the server speaks of no model."""
 _REJECTED_OTHERWISE = ("{address} turned the request for {model} down", "the same would fail again")
 
 _SPENT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
@@ -58,16 +61,34 @@ _TOO_LONG = (
     "context size",
     "prompt is too long",
     "too many tokens",
+    "exceed_context_size",
+    "n_ctx",
+    "maximum prompt length",
+    "input is too long",
 )
+_LIMIT = re.compile(
+    r"(?:context(?: length| window| size)?|n_ctx|prompt length|maximum|limit)\b[^\d.]{0,40}?(\d[\d,]{2,})"
+    r"|>=?\s*(?:n_ctx: *)?(\d[\d,]{2,})"
+)
+"""How servers name what a context holds; lower case."""
+_AMOUNT = re.compile(r"(?<![\w.-])\d[\d,]{2,}(?![\w.-]*\w)")
 _PARAMETER = (
     "unsupported_parameter",
     "unsupported_value",
     "unsupported parameter",
     "unknown parameter",
     "unrecognized request argument",
+    "unrecognized field",
     "extra inputs",
+    "extra_forbidden",
 )
 """What servers call it, in a code or in a sentence, lower case."""
+_OURS = re.compile(r"\b(?:stream_options|stream|max_completion_tokens|max_tokens|reasoning_effort)\b")
+"""What a request holds beside model, messages and tools, and what can be left out or sent under another name."""
+_NOT_TAKEN = re.compile(r"not support|not allowed|not permitted|unexpected|unknown|must be verified to stream")
+"""What is said of such a name when it is not taken, and not when its value is wrong."""
+_INSTEAD = re.compile(r"\b(?:use|instead|try|only)\b.*")
+"""Where a sentence turns to what would be taken."""
 _TOOLS = re.compile(
     r"\btool|\bfunction(?:s|_call|\b.call)|template|jinja|roles must alternate|unexpected role|invalid role"
 )
@@ -78,6 +99,10 @@ _TOOLS_PLAINLY = re.compile(
 """The same where it comes as a failure of the server, which otherwise may pass (llama.cpp without --jinja: 500)."""
 _NO_TOOLS = {404, 422, 501}
 """Statuses that a request with tools gets where the same without may not (OpenRouter: 404, no endpoint with tools)."""
+
+
+_COUNTS = ("n_prompt_tokens", "n_ctx")
+"""Fields in which llama.cpp tells by how much a prompt is too long."""
 
 
 class Report(NamedTuple):
@@ -94,6 +119,8 @@ class Report(NamedTuple):
     """Seconds it asked us to wait."""
     hopeless: bool = False
     """It said that another try is of no use."""
+    amounts: tuple[int, ...] = ()
+    """Numbers of its own beside the sentence: tokens counted, tokens that fit."""
 
 
 def another_try(verdict: ModelError) -> ModelUnavailableError:
@@ -123,29 +150,41 @@ def read_report(
     """
     headers = headers or {}
     facts = _facts(body)
-    code, parameter = facts.get("code"), facts.get("param")
-    named = (code, facts.get("type"), parameter, facts.get("innererror"))
+    code = facts.get("code")
+    named = (code, facts.get("type"), facts.get("param"), facts.get("innererror"))
     names = " ".join(str(name).lower() for name in named if name)
     number = int(str(code)) if str(code).isdecimal() and len(str(code)) == 3 else None
     known = (number for name, number in _STATUS_OF.items() if name in names)
     return Report(
         status=status or number or next(known, None),
         names=f"{names} content_filter" if _filtered(body) else names,
-        words=server_words(_sentence(facts), settings.api_key.get_secret_value()),
-        parameter=server_words(parameter) if isinstance(parameter, str) else "",
+        words=settings.words(_sentence(facts)),
+        parameter=settings.words(_parameter_of(facts)),
         retry_after=_pause(headers),
         hopeless=headers.get("x-should-retry") == "false",
+        amounts=tuple(facts[name] for name in _COUNTS if isinstance(facts.get(name), int)),
     )
 
 
 def _facts(body: object) -> Mapping[str, Any]:
     """The object that describes the error; one with a message only, when the body is or holds mere text."""
     error: Any = body
-    if isinstance(body, Mapping):
-        error = body.get("error") or body.get("detail") or body
-    if isinstance(error, list) and error:
-        error = error[0]
+    for _ in range(3):  # {"message": {"detail": [{…}]}}
+        if isinstance(error, Mapping):
+            inner = error.get("message")
+            error = error.get("error") or error.get("detail") or (inner if isinstance(inner, Mapping) else error)
+        if isinstance(error, list) and error:
+            error = error[0]
     return error if isinstance(error, Mapping) else {"message": str(error or "")}
+
+
+def _parameter_of(facts: Mapping[str, Any]) -> str:
+    """The parameter that an error names in a field of its own."""
+    parameter, place = facts.get("param"), facts.get("loc")
+    if isinstance(parameter, str):
+        return parameter
+    # Where in the request something is wrong: ["body", "stream_options", "include_usage"].
+    return str(place[1]) if isinstance(place, list) and len(place) > 1 else ""
 
 
 def _sentence(facts: Mapping[str, Any]) -> str:
@@ -187,23 +226,51 @@ def failure(report: Report, settings: Settings) -> ModelError:
     told = f" ({report.status})" if report.status else ""
     said = f"{told}: {report.words}" if report.words else told
     text = f"{report.names} {report.words.lower()}"
-    malformed = report.status in {400, 422}
     if any(name in text for name in _FILTERED):
         advice = "choose another message or --model"
         return ModelRefusedError(f"content_filter: a filter turned the request down{said}; {advice}")
     if any(name in text for name in _SPENT):
         return ModelRejectedError(f"the quota of this key is used up{said}; check its plan and billing")
-    if report.status == 413 or (malformed and any(words in text for words in _TOO_LONG)):
-        advice = "a smaller --budget gives a shorter one"
-        return ModelRejectedError(f"the prompt is too long for {settings.model}{said}; {advice}")
-    if malformed and any(words in text for words in _PARAMETER):
-        return ModelRejectedError(_parameter(report, settings, said), tools=True)
+    if report.status == 413 or (_malformed(report) and any(words in text for words in _TOO_LONG)):
+        return _too_long(report, settings, said)
+    names = _parameters(report)
+    if _malformed(report) and (any(words in text for words in _PARAMETER) or (names and _NOT_TAKEN.search(text))):
+        return ModelRejectedError(_parameter(report, settings, said), tools=True, parameters=names or ("",))
     tools = _names_tools(report.status, text)
     if _may_pass(report) and not tools:
         return _unavailable(report, settings, said)
-    what, advice = _REJECTED.get(report.status or 0, _REJECTED_OTHERWISE)
+    nowhere = report.status == 404 and not re.search(r"model|deployment|endpoints? found|tool|function", text)
+    what, advice = _NOWHERE if nowhere else _REJECTED.get(report.status or 0, _REJECTED_OTHERWISE)
     what = what.format(model=settings.model, address=settings.address)
     return ModelRejectedError(f"{what}{said}; {advice}", tools=tools)
+
+
+def _malformed(report: Report) -> bool:
+    """Whether the server found something wrong in the request itself; a stream of events may tell no status."""
+    return report.status in {400, 422} or (report.status is None and "context" in report.names)
+
+
+def _too_long(report: Report, settings: Settings, said: str) -> ModelTooLongError:
+    """The error, with the server's numbers where it names them."""
+    text = report.words.lower()
+    amounts = sorted({*(_number(found) for found in _AMOUNT.findall(text)), *report.amounts})
+    named = _LIMIT.search(text)
+    limit = amounts[0] if len(amounts) > 1 else None
+    if named is not None:
+        limit = _number(named[1] or named[2])
+    sent = amounts[-1] if limit is not None and amounts and amounts[-1] > limit else None
+    what = f"the prompt is too long for {settings.model}{said}"
+    return ModelTooLongError(f"{what}; a smaller --budget gives a shorter one", limit=limit, sent=sent)
+
+
+def _number(digits: str) -> int:
+    return int(digits.replace(",", ""))
+
+
+def _parameters(report: Report) -> tuple[str, ...]:
+    """What of a request a server named as not taken: in a field of its own, else in its sentence."""
+    found = _OURS.findall(report.parameter) or _OURS.findall(_INSTEAD.sub("", report.words.lower()))
+    return tuple(dict.fromkeys(found))
 
 
 def _names_tools(status: int | None, text: str) -> bool:

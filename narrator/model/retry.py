@@ -31,10 +31,11 @@ async def persist(
     request: Callable[[], Awaitable[Result]],
     settings: Settings,
     *,
+    seconds: float,
     notice: Callable[[str], None] | None,
     wait: Callable[[float], Awaitable[None]] | None,
 ) -> Result:
-    """The result of `request`, made again while that may help and `settings` allow it.
+    """The result of `request`, made again while that may help and `settings` allow it, waiting `seconds` at most.
 
     Raises:
         ModelUnavailableError: it stayed unavailable; the sentence counts the tries.
@@ -47,7 +48,7 @@ async def persist(
 
     policy = AsyncRetrying(
         sleep=asyncio.sleep if wait is None else wait,
-        stop=stop_after_attempt(settings.attempts) | stop_before_delay(settings.timeout),
+        stop=stop_after_attempt(settings.attempts) | stop_before_delay(seconds),
         wait=_pause,
         retry=_may_help,
         before_sleep=tell,
