@@ -85,7 +85,7 @@ class ModelRejectedError(ModelError):
         self.tools = tools
         """It may have been turned down for its tools: the same request without them may do."""
         self.parameters = parameters
-        """What of the request was named as not taken, the likeliest first; "" when something was not, without a name."""
+        """What of the request was named as not taken, the likeliest first; "" for something without a name."""
 
 
 class ModelTooLongError(ModelRejectedError):

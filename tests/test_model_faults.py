@@ -22,7 +22,8 @@ from narrator.errors import (
     ModelUnavailableError,
 )
 from narrator.model import Settings
-from narrator.model.faults import failure, read_report
+from narrator.model.faults import failure
+from narrator.model.reported import read_report
 from narrator.model.wire import fault
 
 KEY = "secret-0123456789"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,7 @@ def essay(
     max_output_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of the answer.")] = None,
     timeout: Annotated[float | None, typer.Option(min=1, help="Seconds for the whole call [600].")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Write without a model.")] = False,
-    budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 400 [24000].")] = None,
+    budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 800 [24000].")] = None,
     before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
     after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
     lookups: Annotated[
@@ -61,7 +62,7 @@ def essay(
     from narrator.cli.page import check_output, choose_page, deliver
     from narrator.cli.preparing import open_with_notices, prepare, print_prompt
     from narrator.cli.saving import Saver
-    from narrator.cli.writing import Repairs, place_draft, reference_of, with_repairs, write_draft
+    from narrator.cli.writing import Planner, Repairs, reference_of, write_draft
     from narrator.lookup import Bounds
     from narrator.model import settings_from
 
@@ -73,15 +74,15 @@ def essay(
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
     bounds = None if settings is None else Bounds(rounds=lookups)
-    prompt = prepare(opened, msg, style=style, length=length, budget=budget, before=before, after=after, lookups=bounds)
+    make = partial(prepare, opened, msg, style=style, length=length, before=before, after=after, lookups=bounds)
+    refer = partial(reference_of, settings, lookups, length=length, before=before, after=after)
+    planner = Planner(make, refer, repair, None if no_save else drafts, force)
+    first = planner.plan(budget)
     if dry_run:
-        print_prompt(prompt)
+        print_prompt(first.prompt)
         return
-    reference = reference_of(settings, lookups, length=length, budget=budget, before=before, after=after)
-    reference = with_repairs(reference, repair)
-    path = None if no_save else place_draft(prompt.context, prompt, reference, drafts, force=force)
-    saver = Saver(path, force=force)
-    draft = write_draft(opened, prompt, settings, reference, bounds, Repairs(repair, saver.keep))
+    saver = Saver(planner.place(first), force=force)
+    draft = write_draft(opened, first, settings, bounds, Repairs(repair, saver.keep), planner.smaller(saver))
     try:
         saver.save(draft)
     finally:

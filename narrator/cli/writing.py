@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from narrator.cli.saving import Saver
     from narrator.context import Context
     from narrator.draft import Draft, ModelRef
     from narrator.lookup import Bounds
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 REPAIRS = 1
 """Rounds of repair unless `--repair` says otherwise."""
+
+
+class Plan(NamedTuple):
+    """What is asked, and how its draft names who is."""
+
+    prompt: Prompt
+    reference: ModelRef | None
 
 
 class Repairs(NamedTuple):
@@ -60,25 +68,68 @@ def place_draft(context: Context, prompt: Prompt, model: ModelRef | None, drafts
     return path
 
 
+class Planner(NamedTuple):
+    """Makes plans that differ in their budget alone."""
+
+    make: Callable[..., Prompt]
+    """The prompt, given `budget` and `again` (`preparing.prepare`)."""
+    refer: Callable[..., ModelRef | None]
+    """The writer, given `budget` (`reference_of`)."""
+    repairs: int
+    drafts: Path | None
+    """None: no draft is saved."""
+    force: bool
+
+    def plan(self, budget: int | None, *, again: bool = False) -> Plan:
+        """What is asked with so many tokens for target and window."""
+        return Plan(self.make(budget=budget, again=again), with_repairs(self.refer(budget=budget), self.repairs))
+
+    def place(self, plan: Plan) -> Path | None:
+        """Where its draft goes; raises ExistsError for the same essay again."""
+        if self.drafts is None:
+            return None
+        return place_draft(plan.prompt.context, plan.prompt, plan.reference, self.drafts, force=self.force)
+
+    def smaller(self, saver: Saver) -> Callable[[int], Plan]:
+        """What makes a plan with less, and has its draft saved where such a one belongs."""
+
+        def shrink(budget: int) -> Plan:
+            less = self.plan(budget, again=True)
+            saver.move(self.place(less))
+            return less
+
+        return shrink
+
+
 def write_draft(
     session: Session,
-    prompt: Prompt,
+    plan: Plan,
     settings: Settings | None,
-    reference: ModelRef | None,
     bounds: Bounds | None,
     repairs: Repairs,
+    smaller: Callable[[int], Plan],
 ) -> Draft:
-    """Have the essay written, by the endpoint's model or offline, with a live line on a terminal."""
+    """Have the essay written, by the endpoint's model or offline, with a live line on a terminal.
+
+    `smaller` gives the plan with another budget, for a model that the prompt is too long for.
+    """
     from narrator.cli.output import progress_line
     from narrator.pipeline import narrate
 
     if settings is None or bounds is None:
         from narrator.offline import OfflineWriter
 
-        return narrate(session, prompt, OfflineWriter(), reference)
+        return narrate(session, plan.prompt, OfflineWriter(), plan.reference)
+    from narrator.cli.shrinking import shrink_once
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter
 
     with progress_line(settings.model) as (progress, notice):
-        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice), session, bounds)
-        return narrate(session, prompt, writer, reference, repairs=repairs.rounds, keep=repairs.keep, notice=notice)
+        call = Endpoint(settings, progress=progress, notice=notice).begin()
+        writer = ModelWriter(call, session, bounds)
+
+        def write(plan: Plan) -> Draft:
+            asked = plan.prompt, writer, plan.reference
+            return narrate(session, *asked, repairs=repairs.rounds, keep=repairs.keep, notice=notice)
+
+        return shrink_once(write, plan, smaller, answer=settings.max_output_tokens, notice=notice)

@@ -71,6 +71,7 @@ def read_address(source: str, value: str) -> str:
         UsageError: it is not the address of a web server.
     """
     value = value.strip()
+    parts = urlsplit("")
     try:
         parts = urlsplit(value)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0

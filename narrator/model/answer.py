@@ -211,7 +211,9 @@ def _whole(answer: Answer, settings: Settings) -> tuple[str, tuple[str, ...]]:
     """The text of an answer that ended as it should, and what was taken off it."""
     finish = (answer.finish or "").lower()
     if answer.refusal.strip():
-        raise ModelRefusedError(f"the model refused: {settings.words(answer.refusal)}; choose another message or --model")
+        raise ModelRefusedError(
+            f"the model refused: {settings.words(answer.refusal)}; choose another message or --model"
+        )
     if finish in _FILTERED:
         raise ModelRefusedError(f"a content filter stopped the answer ({finish}); choose another message or --model")
     if finish == "error":

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from narrator.errors import ModelRejectedError, ModelUnavailableError
+from narrator.errors import ModelRejectedError
 from narrator.model.settings import Settings
 from narrator.model.terms import Terms
 from narrator.reply import Reply
@@ -86,26 +86,13 @@ class Endpoint:
 
     async def ask(self, messages: Messages, offer: Offer | None, seconds: float) -> Reply:
         """The answer, in so many seconds."""
-        import asyncio
+        from narrator.model import retry, wire
 
-        from narrator.model import wire
-
-        deadline = asyncio.timeout(seconds)
-        try:
-            async with deadline:
-                if self._client is not None:
-                    return await self._write(self._client, messages, offer, seconds)
-                async with wire.open_client(self.settings) as client:
-                    return await self._write(client, messages, offer, seconds)
-        except TimeoutError as error:
-            if not deadline.expired():
-                raise
-            raise self.late() from error
-
-    def late(self) -> ModelUnavailableError:
-        """The error of a call whose time is over."""
-        told = f"no whole answer from {self.settings.model} within {self.settings.timeout:g} s"
-        return ModelUnavailableError(f"{told}; --timeout gives more")
+        async with retry.deadline(self.settings, seconds):
+            if self._client is not None:
+                return await self._write(self._client, messages, offer, seconds)
+            async with wire.open_client(self.settings) as client:
+                return await self._write(client, messages, offer, seconds)
 
     async def _write(
         self, client: openai.AsyncOpenAI, messages: Messages, offer: Offer | None, seconds: float
@@ -143,9 +130,7 @@ class Endpoint:
                 answer = await wire.ask(client, self.settings, said, self._progress, sent)
                 return (judge_round if "tools" in sent else judge)(answer, self.settings)
 
-        return await retry.persist(
-            one_request, self.settings, seconds=seconds, notice=self._notice, wait=self._wait
-        )
+        return await retry.persist(one_request, self.settings, seconds=seconds, notice=self._notice, wait=self._wait)
 
     def _adapt(self, error: ModelRejectedError, sent: Mapping[str, Any]) -> None:
         """Leave out what was refused and tell of it; raises the error where that was nothing that can be left out."""
@@ -190,5 +175,7 @@ class Call:
         if self._ends is None:
             self._ends = now + self._endpoint.settings.timeout
         if now >= self._ends:
-            raise self._endpoint.late()
+            from narrator.model.retry import late
+
+            raise late(self._endpoint.settings)
         return await self._endpoint.ask(messages, offer, self._ends - now)

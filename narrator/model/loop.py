@@ -32,7 +32,7 @@ class _Unawaited(ThreadPoolExecutor):
         def work() -> None:
             try:
                 future.set_result(fn(*args, **kwargs))
-            except BaseException as error:  # noqa: BLE001  # whoever awaits the future gets it
+            except (OSError, ValueError) as error:  # what looking up a name raises
                 future.set_exception(error)
 
         Thread(target=work, daemon=True).start()

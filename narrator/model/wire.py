@@ -27,7 +27,8 @@ from narrator.errors import (
     UsageError,
 )
 from narrator.model.answer import Answer, cut_off, first_choice
-from narrator.model.faults import another_try, failure, read_report
+from narrator.model.faults import another_try, failure
+from narrator.model.reported import read_report
 from narrator.model.settings import Settings
 from narrator.reply import plain_text
 
@@ -126,6 +127,27 @@ async def ask(
     return answer
 
 
+async def fetch_models(client: openai.AsyncOpenAI, settings: Settings) -> object:
+    """The decoded list of models, whatever its shape.
+
+    Raises:
+        ModelError: the endpoint sent none.
+    """
+    try:
+        response = await client.get("/models", cast_to=httpx2.Response)
+    except openai.NotFoundError as error:
+        told = "lists no models (404); check --base-url: most end in /v1; a --model that you know may do all the same"
+        raise ModelRejectedError(f"{settings.address} {told}") from _repeatable(error, settings)
+    except _FOREIGN as error:
+        failed = fault(error, settings)
+        raise failed from (failed.__cause__ or _repeatable(error, settings))
+    body = response.content
+    if body.lstrip()[:1] not in (b"{", b"["):
+        raise ModelNoAnswerError(_no_api(_kind(response), settings))
+    payload = _decode(body)
+    return payload if isinstance(payload, list) else _checked(payload, settings)
+
+
 def _repeatable(error: BaseException, settings: Settings) -> BaseException | None:
     """`error` for a traceback under --debug, unless the key is in it: servers echo what was sent."""
     texts = (text for link in _chain(error) for text in (str(link), str(getattr(link, "body", ""))))
@@ -138,7 +160,7 @@ async def _payloads(response: httpx2.Response, settings: Settings, answer: Answe
     Raises:
         ModelError: the body is neither, or an object says that the request failed.
     """
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind(response)
     if kind == "text/event-stream":
         answer.streamed = True
         async for event in httpx2.EventSource(response):
@@ -150,6 +172,11 @@ async def _payloads(response: httpx2.Response, settings: Settings, answer: Answe
         yield _checked(_decode(await response.aread()), settings)
     else:
         raise ModelNoAnswerError(_no_api(kind, settings))
+
+
+def _kind(response: httpx2.Response) -> str:
+    """The content type, without its parameters."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
 def _no_api(kind: str, settings: Settings) -> str:
