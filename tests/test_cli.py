@@ -369,9 +369,9 @@ def test_what_goes_into_a_file_needs_no_standard_output() -> None:
 def test_an_interrupt_is_one_line_and_130(session: str) -> None:
     with Loopback(Answer(body="", kind="text/event-stream", then="hang")) as server:
         process = narrate("--msg", "1", session, "--base-url", server.url)
-        assert server.asked.wait(30)
+        assert server.asked.wait(120)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, b"")
     assert err == b"narrate: interrupted; what was saved before is kept\n"
     assert files() == set()

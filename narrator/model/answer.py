@@ -245,5 +245,7 @@ def _unfinished(answer: Answer, text: str, finish: str, settings: Settings) -> M
 
 
 def cut_off(text: str) -> ModelCutOffError:
-    """The verdict on an answer that ended in the middle."""
+    """The verdict on an answer that ended in the middle, or before it had begun."""
+    if not text:
+        return ModelCutOffError("the answer was empty and without a finish; try again, or use another --model")
     return ModelCutOffError(f"the answer was cut off after {len(text)} characters, without a finish; try again")

@@ -59,6 +59,7 @@ class Endpoint:
         self._terms = Terms(settings)
         self._refused = False
         """The endpoint made nothing of tools in this run; they are not offered to it again."""
+        self._told = False
 
     async def __aenter__(self) -> Self:
         from narrator.model import wire
@@ -111,10 +112,8 @@ class Endpoint:
 
         if offer is None or self._refused:
             return await write_plainly(ask, messages)
-        reply, refused = await write_with_lookups(ask, messages, offer, self.settings)
-        if refused and not self._refused:
-            self._refused = True
-            self._tell(f"{refused}; asked again without tools")
+        reply, taken = await write_with_lookups(ask, messages, offer, self.settings, self._tell_of_tools)
+        self._refused |= not taken
         return reply
 
     async def _persist(
@@ -139,6 +138,12 @@ class Endpoint:
             raise error
         if how:
             self._tell(f"{str(error).rpartition('; ')[0]}; asked again {how}")
+
+    def _tell_of_tools(self, line: str) -> None:
+        """Tell once that tools are not taken, whatever number of essays is written at the same time."""
+        if not self._told:
+            self._told = True
+            self._tell(line)
 
     def _tell(self, line: str) -> None:
         if self._notice is not None:
