@@ -172,8 +172,11 @@ def _spellings(secret: str) -> set[str]:
 
 
 def _mask_word(text: str, short: str) -> str:
-    """A key of a few characters is masked where it stands alone: anywhere else it would tear words apart."""
-    return re.sub(rf"(?<![\w-]){re.escape(short)}(?![\w-])", "[key]", text) if len(short) >= _SHORTEST else text
+    """A key of a few characters; one that is a mere word only where it stands alone, so that no other word is torn."""
+    if len(short) < _SHORTEST:
+        return text
+    alone = (r"(?<![\w-])", r"(?![\w-])") if short.isalpha() else ("", "")
+    return re.sub(re.escape(short).join(alone), "[key]", text, flags=re.IGNORECASE)
 
 
 def _mask_parts(text: str, secret: str) -> str:

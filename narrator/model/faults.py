@@ -121,10 +121,10 @@ def _too_long(report: Report, settings: Settings, said: str) -> ModelTooLongErro
     """The error, with the server's numbers where it names them."""
     text = report.words.lower()
     amounts = sorted({*(_number(found) for found in _AMOUNT.findall(text)), *report.amounts})
-    named = _LIMIT.search(text)
-    limit = amounts[0] if len(amounts) > 1 else None
-    if named is not None:
-        limit = _number(named[1] or named[2])
+    named = [_number(found[1] or found[2]) for found in _LIMIT.finditer(text)]
+    # The larger of two is the prompt: "greater than the context length (n_keep: 19241 >= n_ctx: 8192)".
+    smaller = [number for number in named if len(amounts) < 2 or number < amounts[-1]]
+    limit = next(iter(smaller), amounts[0] if len(amounts) > 1 else None)
     sent = amounts[-1] if limit is not None and amounts and amounts[-1] > limit else None
     what = f"the prompt is too long for {settings.model}{said}"
     return ModelTooLongError(f"{what}; a smaller --budget gives a shorter one", limit=limit, sent=sent)

@@ -66,7 +66,6 @@ def open_client(settings: Settings) -> openai.AsyncOpenAI:
             api_key=settings.api_key.get_secret_value(),
             base_url=settings.place.base,
             default_query=settings.place.query,
-            default_headers=_headers(settings),
             max_retries=0,
             http_client=http,
         )
@@ -112,7 +111,9 @@ async def ask(
     create = cast("Any", client.chat.completions.with_streaming_response.create)
     said = [{**message, "content": plain_text(message["content"])} for message in messages]
     try:
-        async with create(model=settings.model, messages=said, **parameters) as response:
+        async with create(
+            model=settings.model, messages=said, extra_headers=_headers(settings), **parameters
+        ) as response:
             async for payload in _payloads(response.http_response, settings, answer):
                 piece = answer.add(payload)
                 if piece and hear is not None:
@@ -134,7 +135,7 @@ async def fetch_models(client: openai.AsyncOpenAI, settings: Settings) -> object
         ModelError: the endpoint sent none.
     """
     try:
-        response = await client.get("/models", cast_to=httpx2.Response)
+        response = await client.get("/models", cast_to=httpx2.Response, options={"headers": _headers(settings)})
     except openai.NotFoundError as error:
         told = "lists no models (404); check --base-url: most end in /v1; a --model that you know may do all the same"
         raise ModelRejectedError(f"{settings.address} {told}") from _repeatable(error, settings)
