@@ -327,6 +327,16 @@ def narrate(*words: str, **how: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment(), **(given | how))
 
 
+def ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a process printed by its end; one that does not end is killed: left alone, it would fail some later test."""
+    try:
+        return process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+
+
 @pytest.mark.parametrize("words", [["styles"], ["--help"], ["show", "session.json"], ["--msg", "1", "session.json"]])
 @pytest.mark.usefixtures("session")
 def test_a_reader_that_is_gone_is_no_error(words: list[str]) -> None:
@@ -334,7 +344,7 @@ def test_a_reader_that_is_gone_is_no_error(words: list[str]) -> None:
     os.close(reading)
     process = narrate(*words, stdout=writing)
     os.close(writing)
-    _, err = process.communicate(timeout=60)
+    _, err = ended(process)
     assert process.returncode == 141
     assert re.fullmatch(rb"(?:narrate: saved .*\n)?", err)
 
@@ -369,9 +379,10 @@ def test_what_goes_into_a_file_needs_no_standard_output() -> None:
 def test_an_interrupt_is_one_line_and_130(session: str) -> None:
     with Loopback(Answer(body="", kind="text/event-stream", then="hang")) as server:
         process = narrate("--msg", "1", session, "--base-url", server.url)
-        assert server.asked.wait(120)
+        asked = server.asked.wait(300)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
+        out, err = ended(process)
+    assert asked
     assert (process.returncode, out) == (130, b"")
     assert err == b"narrate: interrupted; what was saved before is kept\n"
     assert files() == set()
@@ -388,7 +399,7 @@ def test_an_interrupt_while_reading_too(session: str, monkeypatch: pytest.Monkey
 
 def test_the_module_is_the_program(session: str) -> None:
     process = narrate("--msg", "1", session, "--no-save")
-    out, _ = process.communicate(timeout=60)
+    out, _ = ended(process)
     assert (process.returncode, out.decode()) == (0, run("--msg", "1", session, "--no-save").out)
 
 

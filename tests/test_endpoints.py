@@ -416,8 +416,8 @@ SLOW_NAMES = f"import socket, time; socket.getaddrinfo = lambda *a, **k: time.sl
 def test_an_interrupt_ends_it_at_once(answer: Answer | None, code: str) -> None:
     session = write(Path(), export(user("Please fix the test."), assistant("It fails."), user("continue")))
     with Loopback(answer or essay_stream()) as server:
-        url = "http://slow.invalid/v1" if answer is None else server.url
-        command = [sys.executable, "-c", code, "--msg", "1", session, "--base-url", url]
+        address = "http://slow.invalid/v1" if answer is None else server.url
+        command = [sys.executable, "-c", code, "--msg", "1", session, "--base-url", address]
         with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             if answer is None:
                 time.sleep(3)

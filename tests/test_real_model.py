@@ -120,7 +120,7 @@ def test_an_essay_is_asked_for_over_the_whole_path(url: str, tmp_path: Path, mon
     failed = assistant(tool(output="1 failed\n", metadata={"exit": 1}), "It fails.")
     short = write(Path(), export(user("Please fix the test."), failed, user("continue")))
     words = ["--base-url", url, "--model", MODEL, "--budget", "800", "--lookups", "0", "--repair", "0"]
-    ran = run("--msg", "1", short, *words, "--max-output-tokens", "200", "--timeout", "400", "--json")
+    ran = run("--msg", "1", short, *words, "--max-output-tokens", "60", "--timeout", "400", "--json")
     # So small a model may stop before the limit or not: an essay, or one that is said to be cut off.
     if ran.code == 0:
         draft = json.loads(ran.out)
@@ -128,7 +128,7 @@ def test_an_essay_is_asked_for_over_the_whole_path(url: str, tmp_path: Path, mon
         assert draft["model"]["settings"]["budget"] == 800
     else:
         assert (ran.code, ran.out) == (3, "")
-        assert "raise --max-output-tokens (now 200), or ask for less with --length" in ran.lines[-1]
+        assert "raise --max-output-tokens (now 60), or ask for less with --length" in ran.lines[-1]
         assert not Path("drafts").exists()
 
 
