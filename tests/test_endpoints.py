@@ -303,6 +303,16 @@ def test_what_is_asked_for_with_an_address(path: str, asked: str, headers: dict[
     assert settings.model == ("my-gpt" if "deployments" in path else "gpt-6-sol")
 
 
+def test_a_key_in_a_header_of_its_own_is_not_sent_on_to_another_address() -> None:
+    with Loopback(essay_stream()) as other:
+        moved = Answer(body="", status=307, headers={"location": f"{other.url}/chat/completions"})
+        with Loopback(moved) as server:
+            url = f"{server.url.removesuffix('/v1')}/openai/deployments/d?api-version=1"
+            with pytest.raises(ModelRejectedError, match="307"):
+                Endpoint(settings_for(url)).write(PROMPT)
+    assert (len(server.requests), other.requests) == (1, [])
+
+
 def test_azure_is_asked_like_openai() -> None:
     assert take_apart("https://r.openai.azure.com/openai/v1").follows_openai
     assert not take_apart("https://azure.com.evil.test/v1").follows_openai

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from console import run
+from endpoint import Answer, Loopback, as_json, completion, stream
 from faults import fault_endpoint, needs_the_endpoint, serving_faults
 from pydantic import SecretStr
-from recordings import assistant, export, user, write
+from recordings import SHARED, assistant, export, user, write
 
 from narrator.errors import (
     ModelCutOffError,
@@ -239,3 +241,62 @@ def test_from_the_command_line_a_fault_is_an_essay_or_exit_3_with_a_reason(
     answered = 3 if name == "tool" else 0  # its calls are answered, round by round: that is no retry
     assert len(ran.lines) == len(requests) - answered, "a line for each request after the first, and the reason"
     assert len(reason) > 40
+
+
+# ---- the recorded answers of the shared table, in the other form too ---------------------------------------------
+
+
+CASES = SHARED / "cases"
+ONCE = {"102", "104", "105", "107", "108", "109", "111", "114", "115", "116", "118", "119"}
+"""Rows after which nothing is asked for again."""
+
+
+def rows() -> list[list[str]]:
+    lines = (CASES / "EXPECT.tsv").read_text("utf-8").splitlines() if CASES.is_dir() else []
+    return [row for line in lines if re.match(r"1\d\d-api", line) for row in [line.split("\t")]]
+
+
+def in_the_other_form(body: str, kind: str) -> Answer:
+    """A recorded stream as one document, a document as a stream."""
+    if kind == "text/event-stream":
+        events = [json.loads(line[6:]) for line in body.splitlines() if line.startswith("data: {")]
+        failed = next((event for event in events if "error" in event), None)
+        text = "".join((event.get("choices") or [{"delta": {}}])[0]["delta"].get("content") or "" for event in events)
+        return as_json(failed) if failed else completion(text)
+    whole = json.loads(body)
+    choices = [{**choice, "delta": choice.get("message")} for choice in whole.get("choices") or []]
+    return stream({**whole, "choices": choices or whole.get("choices")}, "data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize("form", ["as recorded", "in the other form"])
+@pytest.mark.parametrize("row", [pytest.param(row, id=row[0]) for row in rows()])
+def test_a_recorded_answer_comes_to_the_same_in_both_forms(row: list[str], form: str) -> None:
+    status, kind, headers = json.loads((CASES / "api-replies.json").read_text("utf-8"))[row[0]]
+    body = (CASES / row[0]).read_bytes()
+    answer = Answer(body=body, status=status, kind=kind, headers=headers)
+    if form != "as recorded" and status == 200:
+        answer = in_the_other_form(body.decode("utf-8"), kind)
+    notices: list[str] = []
+
+    async def at_once(_: float) -> None:
+        """Instead of waiting."""
+
+    # What is asked for in one document is answered so: a status other than 200 is the same either way.
+    streamed = "event-stream" in str(answer.kind)
+    with Loopback(answer) as server:
+        settings = Settings(model="m", base_url=server.url, api_key=SecretStr("sk-case"), stream=streamed, timeout=30.0)
+        endpoint = Endpoint(settings, notice=notices.append, wait=at_once)
+        try:
+            outcome: Reply | ModelError = endpoint.write(PROMPT)
+        except ModelError as error:
+            outcome = error
+    assert len(server.requests) == endpoint.requests == len(notices) + 1
+    assert (len(server.requests) == 1) == (row[0][:3] in ONCE)
+    code, has, hides = row[3], row[5], row[6]
+    if isinstance(outcome, Reply):
+        assert "0" in code
+        assert not (hides and not hides.startswith("<script>") and re.search(hides, outcome.text))
+        return
+    assert "3" in code
+    # An empty stream has no end either, which is said first.
+    assert re.search(f"{has}|empty", str(outcome)), outcome

@@ -61,7 +61,11 @@ def open_client(settings: Settings) -> openai.AsyncOpenAI:
     """
     try:
         # Handed in: the one that the SDK makes itself complains from `__del__` when its making fails.
-        http = openai.DefaultAsyncHttpxClient(timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT))
+        http = openai.DefaultAsyncHttpxClient(
+            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT),
+            # Sent on to another host, a key is taken out of `Authorization` alone, not out of Azure's own header.
+            follow_redirects=not settings.place.deployment,
+        )
         client = openai.AsyncOpenAI(
             api_key=settings.api_key.get_secret_value(),
             base_url=settings.place.base,
