@@ -20,6 +20,7 @@ from narrator.window import DEFAULT_BUDGET, LEAST_BUDGET, Reach, choose_window, 
 
 __all__ = [
     "DEFAULT_BUDGET",
+    "LEAST_BUDGET",
     "Context",
     "Omitted",
     "Reach",

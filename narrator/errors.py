@@ -8,7 +8,8 @@
     │   └── ExistsError                2   it would replace something
     └── ModelError                     3   the model gave no usable essay
         ├── ModelUnavailableError      3   worth another try: rate limit, server fault, lost connection
-        ├── ModelRejectedError         3   the request itself was turned down: key, quota, parameters, size
+        ├── ModelRejectedError         3   the request itself was turned down: key, quota, parameters
+        │   └── ModelTooLongError      3   the prompt is too long for the model
         ├── ModelRefusedError          3   the model or a content filter declined
         ├── ModelCutOffError           3   the answer ended before it was whole
         └── ModelNoAnswerError         3   an answer came that is no essay
@@ -79,10 +80,23 @@ class ModelUnavailableError(ModelError):
 class ModelRejectedError(ModelError):
     """The endpoint turned the request down; the same request would fail again."""
 
-    def __init__(self, message: str, *, tools: bool = False) -> None:
+    def __init__(self, message: str, *, tools: bool = False, parameters: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.tools = tools
         """It may have been turned down for its tools: the same request without them may do."""
+        self.parameters = parameters
+        """What of the request was named as not taken, the likeliest first; "" for something without a name."""
+
+
+class ModelTooLongError(ModelRejectedError):
+    """The prompt does not go into the model's context."""
+
+    def __init__(self, message: str, *, limit: int | None = None, sent: int | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
+        """Tokens that the context holds, by the server; None when it did not say."""
+        self.sent = sent
+        """Tokens that the server counted in the request."""
 
 
 class ModelRefusedError(ModelError):

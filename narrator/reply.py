@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import re
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import Field
 
@@ -15,8 +18,18 @@ from narrator.record import Record
 LONGEST_WORDS = 300
 """Characters of a server's text that an error repeats."""
 
+LONGEST_READ = 20_000
+"""Characters of it that are looked at."""
+_PART = 8
+"""Characters of a key that must not be read together."""
+_SHORTEST = 5
+"""Characters of what is a secret at all: a shorter one is a word like any other."""
+
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_KEYS = re.compile(r"\b(?:sk|rk|pk|gsk|xai)[-_][\w.*…-]+|[\w-]*\*{3,}[\w*-]*|(?<=Bearer )\S+")
+_KEYS = re.compile(
+    r"\b(?:sk|rk|pk|gsk|xai)[-_][\w.*…-]+|[\w-]*\*{3,}[\w*-]*|(?<=Bearer )\S+|(?<=Basic )\S+|(?<=://)[^/\s@]+(?=@)"
+    r"|(?<=[?&])[\w-]*(?:key|token|secret|sig|password)=[^&\s\"']+"
+)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 _HTML = re.compile(r"\s*<(?:!doctype html|html|\?xml)\b", re.IGNORECASE)
 _THOUGHT = re.compile(r"\s*<(think|thinking)>(?:.*?</\1>|.*\Z)", re.DOTALL)
@@ -127,18 +140,66 @@ def document_kind(essay: str) -> str | None:
     return "JSON"
 
 
-def server_words(text: str, secret: str = "") -> str:
+def server_words(text: str, *secrets: str) -> str:
     """A server's text as an error may repeat it: one short line, no control characters, no key.
 
     Args:
         text: what the server sent; of an HTML page only the title is kept.
-        secret: the key in use, masked like all that looks like one (servers echo it, whole or in part).
+        secrets: masked like all that looks like a key: servers echo the one in use, whole or in part.
     """
     if _HTML.match(text):
         title = _TITLE.search(text)
         text = title[1] if title else re.sub(r"<[^>]*>", " ", text)
-    # A key of a few characters is a local server's dummy; masking it would tear words apart.
-    if len(secret) >= 8:
-        text = text.replace(secret, "[key]")
-    text = " ".join(_KEYS.sub("[key]", plain_text(text)).split()).rstrip(" .")
+    text = mask(plain_text(text[:LONGEST_READ]), *secrets)
+    text = " ".join(_KEYS.sub("[key]", text).split()).rstrip(" .")
     return text if len(text) <= LONGEST_WORDS else text[: LONGEST_WORDS - 1] + "…"
+
+
+def holds_key(text: str, *secrets: str) -> bool:
+    """Whether something in `text` is a secret, or looks like a key."""
+    return mask(text, *secrets) != text or _KEYS.search(text) is not None
+
+
+def mask(text: str, *secrets: str) -> str:
+    """`text` with `[key]` in place of each secret, of a long part of one, and of one in another spelling.
+
+    Whoever echoes a key may cut it, change its case, or write it as a URL, as JSON, as HTML or in Base64 would.
+    """
+    spellings = sorted({form for secret in secrets for form in _spellings(secret)}, key=len, reverse=True)
+    for form in spellings:
+        text = _mask_parts(text, form) if len(form) >= _PART else _mask_word(text, form)
+    return text
+
+
+def _spellings(secret: str) -> set[str]:
+    if not secret:
+        return set()
+    coded = base64.b64encode(secret.encode()).decode().rstrip("=")
+    return {secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], html.escape(secret), coded}
+
+
+def _mask_word(text: str, short: str) -> str:
+    """A key of a few characters; one that is a mere word only where it stands alone, so that no other word is torn."""
+    if len(short) < _SHORTEST:
+        return text
+    alone = (r"(?<![\w-])", r"(?![\w-])") if short.isalpha() else ("", "")
+    return re.sub(re.escape(short).join(alone), "[key]", text, flags=re.IGNORECASE)
+
+
+def _mask_parts(text: str, secret: str) -> str:
+    """Every stretch of `_PART` or more characters that is also one of the secret's, whatever the case."""
+    lowered, hidden = text.lower(), secret.lower()
+    if len(lowered) != len(text):  # a letter whose small form is longer: places would not fit
+        lowered, hidden = text, secret
+    parts = {hidden[at : at + _PART] for at in range(len(hidden) - _PART + 1)}
+    pieces, kept, at = [], 0, 0
+    while at <= len(lowered) - _PART:
+        if lowered[at : at + _PART] not in parts:
+            at += 1
+            continue
+        end = at + _PART
+        while end < len(lowered) and lowered[end - _PART + 1 : end + 1] in parts:
+            end += 1
+        pieces += [text[kept:at], "[key]"]
+        kept = at = end
+    return "".join([*pieces, text[kept:]])

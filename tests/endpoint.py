@@ -80,6 +80,8 @@ class Loopback:
         """Bodies of the requests, in order."""
         self.headers: list[dict[str, str]] = []
         """Their headers, names in lower case."""
+        self.paths: list[str] = []
+        """What they asked for."""
         self.asked = threading.Event()
         self.closing = threading.Event()
 
@@ -113,9 +115,15 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
+    def do_GET(self) -> None:
+        self._answer({})
+
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self._answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+    def _answer(self, body: dict[str, Any]) -> None:
         desk = self.server.desk
+        desk.paths.append(self.path)
         answer = desk.take(body, {name.lower(): value for name, value in self.headers.items()})
         data = answer.body.encode("utf-8", "surrogatepass") if isinstance(answer.body, str) else answer.body
         try:

@@ -393,6 +393,16 @@ def narrate(*words: str, **how: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment(), **(given | how))
 
 
+def ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a process printed by its end; one that does not end is killed: left alone, it would fail some later test."""
+    try:
+        return process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+
+
 @pytest.mark.parametrize("words", [["styles"], ["--help"], ["show", "session.json"], ["--msg", "1", "session.json"]])
 @pytest.mark.usefixtures("session")
 def test_a_reader_that_is_gone_is_no_error(words: list[str]) -> None:
@@ -400,7 +410,7 @@ def test_a_reader_that_is_gone_is_no_error(words: list[str]) -> None:
     os.close(reading)
     process = narrate(*words, stdout=writing)
     os.close(writing)
-    _, err = process.communicate(timeout=60)
+    _, err = ended(process)
     assert process.returncode == 141
     assert re.fullmatch(rb"(?:narrate: saved .*\n)?", err)
 
@@ -435,9 +445,10 @@ def test_what_goes_into_a_file_needs_no_standard_output() -> None:
 def test_an_interrupt_is_one_line_and_130(session: str) -> None:
     with Loopback(Answer(body="", kind="text/event-stream", then="hang")) as server:
         process = narrate("--msg", "1", session, "--base-url", server.url)
-        assert server.asked.wait(30)
+        asked = server.asked.wait(300)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = ended(process)
+    assert asked
     assert (process.returncode, out) == (130, b"")
     assert err == b"narrate: interrupted; what was saved before is kept\n"
     assert files() == set()
@@ -454,7 +465,7 @@ def test_an_interrupt_while_reading_too(session: str, monkeypatch: pytest.Monkey
 
 def test_the_module_is_the_program(session: str) -> None:
     process = narrate("--msg", "1", session, "--no-save")
-    out, _ = process.communicate(timeout=60)
+    out, _ = ended(process)
     assert (process.returncode, out.decode()) == (0, run("--msg", "1", session, "--no-save").out)
 
 
@@ -704,7 +715,7 @@ def test_what_is_set_is_sent_and_kept(session: str, server: Loopback) -> None:
     tools = [tool["function"]["name"] for tool in request["tools"]]
     kept = {name: value for name, value in request.items() if name not in ("messages", "model", "stream_options")}
     assert draft["model"]["settings"] == kept | {"tools": tools}
-    assert server.requests[0]["max_completion_tokens"] == 900
+    assert request["max_tokens"] == 900
     assert draft["usage"] == {"input": 9, "output": 4, "cached": 2, "reasoning": 1}
     assert "440" in server.requests[0]["messages"][0]["content"], "the words that are wanted"
     assert "Write in German:" in server.requests[0]["messages"][0]["content"]
@@ -757,8 +768,8 @@ def test_an_essay_that_comes_in_pieces_is_the_same(session: str) -> None:
 def test_an_answer_that_is_no_essay_is_exit_3_and_leaves_nothing(answer: Answer, says: str, session: str) -> None:
     with Loopback(answer) as server:
         ran = run("--msg", "1", session, "--base-url", server.url, "-o", "a.html")
-    assert (ran.code, ran.out, len(ran.lines)) == (3, "", 1)
-    assert re.search(says, ran.err), ran.err
+    assert (ran.code, ran.out, len(ran.lines)) == (3, "", len(server.requests))
+    assert re.search(says, ran.lines[-1]), ran.err
     assert files() == set()
 
 

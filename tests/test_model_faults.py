@@ -18,10 +18,12 @@ from narrator.errors import (
     ModelNoAnswerError,
     ModelRefusedError,
     ModelRejectedError,
+    ModelTooLongError,
     ModelUnavailableError,
 )
 from narrator.model import Settings
-from narrator.model.faults import failure, read_report
+from narrator.model.faults import failure
+from narrator.model.reported import read_report
 from narrator.model.wire import fault
 
 KEY = "secret-0123456789"
@@ -47,9 +49,9 @@ def report_of(body: object, status: int | None = None, **headers: str) -> ModelE
 @pytest.mark.parametrize(
     ("status", "body", "kind", "words"),
     [
-        pytest.param(400, TOO_LONG, ModelRejectedError, "too long for loopback (400): maximum context length is 8192 tokens, not 19241; a smaller --budget", id="a prompt that is too long"),
-        pytest.param(400, {"message": "prompt is too long: 9 > 8"}, ModelRejectedError, "--budget", id="the same in other words"),
-        pytest.param(413, "<html>413 Request Entity Too Large</html>", ModelRejectedError, "413 Request Entity Too Large; a smaller --budget", id="a body that is too large"),
+        pytest.param(400, TOO_LONG, ModelTooLongError, "too long for loopback (400): maximum context length is 8192 tokens, not 19241; a smaller --budget", id="a prompt that is too long"),
+        pytest.param(400, {"message": "prompt is too long: 9 > 8"}, ModelTooLongError, "--budget", id="the same in other words"),
+        pytest.param(413, "<html>413 Request Entity Too Large</html>", ModelTooLongError, "413 Request Entity Too Large; a smaller --budget", id="a body that is too large"),
         pytest.param(400, UNSUPPORTED, ModelRejectedError, "does not take the parameter max_tokens (400): Unsupported", id="a parameter it does not know"),
         pytest.param(422, {"detail": [{"loc": ["body"], "msg": "Extra inputs are not permitted"}]}, ModelRejectedError, "does not take a parameter (422): Extra inputs are not permitted", id="the same from a stricter server"),
         pytest.param(400, {"error": AZURE}, ModelRefusedError, "content_filter: a filter turned the request down (400): filtered", id="a filtered prompt"),
@@ -58,7 +60,8 @@ def report_of(body: object, status: int | None = None, **headers: str) -> ModelE
         pytest.param(401, {"message": f"Incorrect API key {KEY}"}, ModelRejectedError, "http://llm.test/v1 refused the key (401): Incorrect API key [key]; check OPENAI_API_KEY", id="a refused key"),
         pytest.param(402, {"message": "Insufficient credits", "code": 402}, ModelRejectedError, "wants to be paid first (402)", id="an empty purse"),
         pytest.param(403, {"message": "no"}, ModelRejectedError, "does not let this key use loopback (403)", id="a model out of reach"),
-        pytest.param(404, {"error": "not found"}, ModelRejectedError, "no model loopback at http://llm.test/v1 (404): not found; check --model, and that --base-url ends in /v1", id="a wrong name or address"),
+        pytest.param(404, {"error": "model 'x' not found"}, ModelRejectedError, "no model loopback at http://llm.test/v1 (404): model 'x' not found; check --model (`narrate models` lists them) and --base-url", id="a wrong name"),
+        pytest.param(404, {"error": "not found"}, ModelRejectedError, "no Chat Completions API at http://llm.test/v1 (404): not found; check --base-url: most end in /v1", id="a wrong address"),
         pytest.param(304, None, ModelRejectedError, "down (304); the same", id="a status that no API sends"),
         pytest.param(429, {"message": "slow down"}, ModelUnavailableError, "loopback is rate limited (429): slow down", id="a rate limit"),
         pytest.param(429, {"message": "no", "type": "insufficient_quota", "code": None}, ModelRejectedError, "quota of this key is used up (429)", id="a spent quota by its type"),

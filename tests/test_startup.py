@@ -14,10 +14,8 @@ import narrator
 
 OWN = {
     *("narrator", "narrator.errors", "narrator.cli"),
-    *(
-        f"narrator.cli.{name}"
-        for name in ("check", "diff", "essay", "group", "lists", "render", "show", "targets", "writing")
-    ),
+    *(f"narrator.cli.{name}" for name in ("check", "diff", "essay", "group", "lists", "models", "render", "show")),
+    *(f"narrator.cli.{name}" for name in ("targets", "writing")),
 }
 """Modules of ours that `import narrator.cli` loads, all of them."""
 FOREIGN = {"typer", "annotated_doc", "shellingham"}

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from narrator.cli import check, diff, essay, lists, render, show, targets
+from narrator.cli import check, diff, essay, lists, models, render, show, targets
 from narrator.cli.group import DEFAULT, DefaultGroup
 from narrator.errors import NarratorError
 
@@ -62,6 +62,7 @@ app.command("render")(render.render)
 app.command("styles")(lists.styles)
 app.command("themes")(lists.themes)
 app.command("formats")(lists.formats)
+app.command("models")(models.models)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,7 @@ def essay(
     max_output_tokens: Annotated[int | None, typer.Option(min=1, help="Limit of the answer.")] = None,
     timeout: Annotated[float | None, typer.Option(min=1, help="Seconds for the whole call [600].")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Write without a model.")] = False,
-    budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 400 [24000].")] = None,
+    budget: Annotated[int | None, typer.Option(help="Tokens for target and window, at least 800 [24000].")] = None,
     before: Annotated[int, typer.Option(min=0, help="Show at least N messages before.")] = 0,
     after: Annotated[int, typer.Option(min=0, help="Show at least N messages after.")] = 0,
     lookups: Annotated[
@@ -77,7 +78,7 @@ def essay(
     from narrator.cli.preparing import choose_style, language_of, open_with_notices, prepare, print_prompt
     from narrator.cli.redoing import find_redoing, write
     from narrator.cli.saving import Saver
-    from narrator.cli.writing import Repairs, bill, place_draft, read_asked
+    from narrator.cli.writing import Planner, Repairs, bill, read_asked
     from narrator.lookup import Bounds
     from narrator.model import settings_from
 
@@ -85,27 +86,29 @@ def essay(
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
-    spoken = language_of(chosen, offline=settings is None)
-    shaping = {"length": length, "language": spoken, "budget": budget, "before": before, "after": after}
-    asked = read_asked(settings, lookups, repair, price, **shaping)
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
     chosen = choose_style(style, length, language)
+    spoken = language_of(chosen, offline=settings is None)
     bounds = None if settings is None else Bounds(rounds=lookups)
-    prompt = prepare(opened, msg, style=chosen, budget=budget, before=before, after=after, lookups=bounds)
-    redoing = find_redoing(opened, prompt, asked, drafts, redo_section) if redo_section is not None else None
+    make = partial(prepare, opened, msg, style=chosen, before=before, after=after, lookups=bounds)
+    shaping = {"length": length, "language": spoken, "before": before, "after": after}
+    ask = partial(read_asked, settings, lookups, repair, price, **shaping)
+    planner = Planner(make, ask, drafts, force=force)
+    plan = planner.plan(budget)
+    redoing = find_redoing(opened, plan, drafts, redo_section) if redo_section is not None else None
     if dry_run:
-        print_prompt(redoing.request if redoing else prompt, asked)
+        print_prompt(redoing.request if redoing else plan.prompt, plan.asked)
         return
-    place = redoing.path if redoing else None if no_save else place_draft(prompt, asked, drafts, force=force)
-    saver = Saver(None if no_save else place, force=force or redoing is not None)
-    draft = write(opened, prompt, settings, asked, bounds, Repairs(repair, saver.keep), redoing)
+    place = None if no_save else redoing.path if redoing else planner.place(plan)
+    saver = Saver(place, force=force or redoing is not None)
+    draft = write(opened, plan, settings, bounds, Repairs(repair, saver.keep), redoing or planner.smaller(saver))
     try:
         saver.save(draft)
     finally:
         # A disk that is full must not cost the essay: it is paid for.
-        deliver(draft, opened, page, as_json=as_json, least=prompt.words[0])
+        deliver(draft, opened, page, as_json=as_json, least=plan.prompt.words[0])
     complain(OFFLINE_NOTE if settings is None else bill(draft))
     if strict and draft.check is not None and not draft.check.clean:
         raise typer.Exit(1)

@@ -54,8 +54,12 @@ def prepare(
     before: int,
     after: int,
     lookups: Bounds | None = None,
+    again: bool = False,
 ) -> Prompt:
-    """The prompt for one message, with a warning for each thing that was stepped over on the way."""
+    """The prompt for one message, with a warning for each thing that was stepped over on the way.
+
+    `again`: it was made before with another budget, and what was stepped over has been told.
+    """
     from narrator.cli.output import warn
     from narrator.context import DEFAULT_BUDGET, Reach, find_target, take_context
     from narrator.prompt import build_prompt
@@ -63,7 +67,7 @@ def prepare(
     target = find_target(session, msg)
     reach = Reach(budget=DEFAULT_BUDGET if budget is None else budget, before=before, after=after)
     context = take_context(session, target, reach)
-    warn(context.notices)
+    warn(() if again else context.notices)
     if omitted := context.centre.omitted:
         warn([f"message {target} is long: {omitted:,} characters of it left out; --budget shows more"])
     return build_prompt(context, style, lookups=lookups)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from narrator.cli.writing import Asked, Repairs
+    from narrator.cli.writing import Asked, Plan, Repairs
     from narrator.draft import Draft
     from narrator.lookup import Bounds
     from narrator.model import Settings
@@ -25,7 +25,7 @@ class Redoing(NamedTuple):
     """What a model is asked for it."""
 
 
-def find_redoing(session: Session, prompt: Prompt, asked: Asked, drafts: Path, name: str) -> Redoing:
+def find_redoing(session: Session, plan: Plan, drafts: Path, name: str) -> Redoing:
     """The draft of this essay, and its section of that name.
 
     Raises:
@@ -38,6 +38,7 @@ def find_redoing(session: Session, prompt: Prompt, asked: Asked, drafts: Path, n
     from narrator.redo import build_request
     from narrator.sections import find_part, read_parts
 
+    prompt, asked = plan
     path = find_place(prompt, asked, drafts)
     if not path.exists():
         instead = _what_there_is(prompt, asked, drafts, path)
@@ -81,23 +82,22 @@ def _differences(prompt: Prompt, asked: Asked, draft: Draft) -> Iterator[str]:
 
 def write(
     session: Session,
-    prompt: Prompt,
+    plan: Plan,
     settings: Settings | None,
-    asked: Asked,
     bounds: Bounds | None,
     repairs: Repairs,
-    redoing: Redoing | None,
+    how: Redoing | Callable[[int], Plan],
 ) -> Draft:
-    """Have the essay written, or the section of it that is to be written again."""
+    """Have the essay written (`how` then plans it with another budget), or the section that is to be written again."""
     from narrator.cli.writing import write_draft
 
-    if redoing is not None:
-        return _write_section(session, prompt, settings, asked, repairs, redoing)
-    return write_draft(session, prompt, settings, asked, bounds, repairs)
+    if isinstance(how, Redoing):
+        return _write_section(session, plan, settings, repairs, how)
+    return write_draft(session, plan, settings, bounds, repairs, how)
 
 
 def _write_section(
-    session: Session, prompt: Prompt, settings: Settings | None, asked: Asked, repairs: Repairs, redoing: Redoing
+    session: Session, plan: Plan, settings: Settings | None, repairs: Repairs, redoing: Redoing
 ) -> Draft:
     """Have the section written again, by the endpoint's model or offline."""
     from datetime import UTC, datetime
@@ -107,15 +107,15 @@ def _write_section(
     if settings is None:
         from narrator.offline import OfflineWriter
 
-        whole = OfflineWriter().write(prompt).text
-        return redo_offline(session, prompt, whole, redoing.draft, redoing.at, now=datetime.now(UTC))
+        whole = OfflineWriter().write(plan.prompt).text
+        return redo_offline(session, plan.prompt, whole, redoing.draft, redoing.at, now=datetime.now(UTC))
     from narrator.cli.output import progress_line
     from narrator.lookup import Bounds
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter
 
     with progress_line(settings.model) as (progress, notice):
-        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice), session, Bounds(rounds=0))
+        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice).begin(), session, Bounds(rounds=0))
         return redo_section(
             session,
             redoing.request,
@@ -123,7 +123,7 @@ def _write_section(
             redoing.draft,
             redoing.at,
             repairs=repairs.rounds,
-            price=asked.price,
+            price=plan.asked.price,
             keep=repairs.keep,
             notice=notice,
         )

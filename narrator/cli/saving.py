@@ -17,6 +17,15 @@ class Saver:
         self._path = path
         self._replace = force
 
+    @property
+    def saves(self) -> bool:
+        """Whether anything is saved at all."""
+        return self._path is not None
+
+    def move(self, path: Path) -> None:
+        """Save in another place, where nothing is saved yet."""
+        self._path = path
+
     def keep(self, draft: Draft) -> None:
         """Save what is about to be repaired: it is paid for, and a repair can be interrupted."""
         if self._path is None:

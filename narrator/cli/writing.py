@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from narrator.cli.saving import Saver
     from narrator.draft import Draft, ModelRef
     from narrator.lookup import Bounds
     from narrator.model import Settings
@@ -35,6 +36,13 @@ class Asked(NamedTuple):
     """What the call set that makes another essay, by the names of its options."""
     price: Price | None = None
     """What tokens cost by `--price`; no part of the identity."""
+
+
+class Plan(NamedTuple):
+    """What is asked, and how its draft names who is, and what was set."""
+
+    prompt: Prompt
+    asked: Asked
 
 
 def read_asked(
@@ -82,38 +90,75 @@ def place_draft(prompt: Prompt, asked: Asked, drafts: Path, *, force: bool) -> P
     return path
 
 
+class Planner:
+    """Makes plans that differ in their budget alone."""
+
+    def __init__(self, make: Callable[..., Prompt], ask: Callable[..., Asked], drafts: Path, *, force: bool) -> None:
+        """Plan with `make` (`prepare`) and `ask` (`read_asked`), which take the budget; drafts go to `drafts`."""
+        self._make, self._ask = make, ask
+        self._drafts, self._force = drafts, force
+
+    def plan(self, budget: int | None, *, again: bool = False) -> Plan:
+        """What is asked with so many tokens for target and window."""
+        return Plan(self._make(budget=budget, again=again), self._ask(budget=budget))
+
+    def place(self, plan: Plan) -> Path:
+        """Where its draft goes; raises ExistsError for the same essay again."""
+        return place_draft(plan.prompt, plan.asked, self._drafts, force=self._force)
+
+    def smaller(self, saver: Saver) -> Callable[[int], Plan]:
+        """What makes a plan with less, and has its draft saved where such a one belongs."""
+
+        def shrink(budget: int) -> Plan:
+            less = self.plan(budget, again=True)
+            if saver.saves:
+                saver.move(self.place(less))
+            return less
+
+        return shrink
+
+
 def write_draft(
     session: Session,
-    prompt: Prompt,
+    plan: Plan,
     settings: Settings | None,
-    asked: Asked,
     bounds: Bounds | None,
     repairs: Repairs,
+    smaller: Callable[[int], Plan],
 ) -> Draft:
-    """Have the essay written, by the endpoint's model or offline, with a live line on a terminal."""
+    """Have the essay written, by the endpoint's model or offline, with a live line on a terminal.
+
+    `smaller` gives the plan with another budget, for a model that the prompt is too long for.
+    """
     from narrator.cli.output import progress_line
     from narrator.pipeline import narrate
 
     if settings is None or bounds is None:
         from narrator.offline import OfflineWriter
 
-        return narrate(session, prompt, OfflineWriter(), None, settings=asked.settings)
+        return narrate(session, plan.prompt, OfflineWriter(), None, settings=plan.asked.settings)
+    from narrator.cli.shrinking import shrink_once
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter
 
     with progress_line(settings.model) as (progress, notice):
-        writer = ModelWriter(Endpoint(settings, progress=progress, notice=notice), session, bounds)
-        return narrate(
-            session,
-            prompt,
-            writer,
-            asked.model,
-            repairs=repairs.rounds,
-            settings=asked.settings,
-            price=asked.price,
-            keep=repairs.keep,
-            notice=notice,
-        )
+        call = Endpoint(settings, progress=progress, notice=notice).begin()
+        writer = ModelWriter(call, session, bounds)
+
+        def write(plan: Plan) -> Draft:
+            return narrate(
+                session,
+                plan.prompt,
+                writer,
+                plan.asked.model,
+                repairs=repairs.rounds,
+                settings=plan.asked.settings,
+                price=plan.asked.price,
+                keep=repairs.keep,
+                notice=notice,
+            )
+
+        return shrink_once(write, plan, smaller, answer=settings.max_output_tokens, notice=notice)
 
 
 def bill(draft: Draft) -> str:

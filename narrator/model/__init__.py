@@ -7,7 +7,7 @@ server says into our errors. Importing this package loads no SDK: that happens a
 
 from __future__ import annotations
 
-from narrator.model.endpoint import Endpoint
+from narrator.model.endpoint import Call, Endpoint
 from narrator.model.settings import DEFAULT_MODEL, Settings, settings_from
 
-__all__ = ["DEFAULT_MODEL", "Endpoint", "Settings", "settings_from"]
+__all__ = ["DEFAULT_MODEL", "Call", "Endpoint", "Settings", "settings_from"]

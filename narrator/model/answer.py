@@ -22,7 +22,7 @@ from narrator.errors import (
 )
 from narrator.model.faults import another_try
 from narrator.model.settings import Settings
-from narrator.reply import Reply, clean_essay, document_kind, plain_text, server_words
+from narrator.reply import Reply, clean_essay, document_kind, plain_text
 
 _AT_LIMIT = {"length", "max_tokens", "max_output_tokens", "model_length"}
 _FILTERED = {"content_filter", "safety", "refusal"}
@@ -190,7 +190,7 @@ def judge(answer: Answer, settings: Settings) -> Reply:
         raise another_try(ModelNoAnswerError(f"{settings.model} sent an empty answer; use another --model"))
     if kind := document_kind(text):
         raise ModelNoAnswerError(f"{settings.model} sent a document of {kind} instead of Markdown; use another --model")
-    model = server_words(answer.model) or settings.model
+    model = settings.words(answer.model) or settings.model
     return Reply(text=text, model=model, finish=answer.finish, usage=answer.usage, sent=dict(answer.sent), notes=notes)
 
 
@@ -213,7 +213,9 @@ def _whole(answer: Answer, settings: Settings) -> tuple[str, tuple[str, ...]]:
     """The text of an answer that ended as it should, and what was taken off it."""
     finish = (answer.finish or "").lower()
     if answer.refusal.strip():
-        raise ModelRefusedError(f"the model refused: {server_words(answer.refusal)}; choose another message or --model")
+        raise ModelRefusedError(
+            f"the model refused: {settings.words(answer.refusal)}; choose another message or --model"
+        )
     if finish in _FILTERED:
         raise ModelRefusedError(f"a content filter stopped the answer ({finish}); choose another message or --model")
     if finish == "error":
@@ -221,23 +223,23 @@ def _whole(answer: Answer, settings: Settings) -> tuple[str, tuple[str, ...]]:
     text, notes = clean_essay(answer.text)
     if finish in _AT_LIMIT:
         raise ModelCutOffError(_at_limit(text, settings))
-    if verdict := _unfinished(answer, text, finish):
+    if verdict := _unfinished(answer, text, finish, settings):
         raise another_try(verdict)
     return text, notes
 
 
 def _at_limit(text: str, settings: Settings) -> str:
     limit = settings.max_output_tokens
-    now = f" (now {limit})" if limit else ""
+    advice = f"raise --max-output-tokens{f' (now {limit})' if limit else ''}, or ask for less with --length"
     if not text:
-        return f"the whole output limit went to reasoning, no essay was written; raise --max-output-tokens{now}"
-    return f"the output limit cut the answer off after {len(text)} characters; raise --max-output-tokens{now}"
+        return f"the whole output limit went to reasoning, no essay was written; {advice}"
+    return f"the output limit cut the answer off after {len(text)} characters; {advice}"
 
 
-def _unfinished(answer: Answer, text: str, finish: str) -> ModelError | None:
+def _unfinished(answer: Answer, text: str, finish: str, settings: Settings) -> ModelError | None:
     """What is missing of an answer that ended too early, if something is."""
     if not answer.chosen:
-        keys = server_words(", ".join(answer.keys)) or "nothing"
+        keys = settings.words(", ".join(answer.keys)) or "nothing"
         return ModelNoAnswerError(f"the answer holds no choices, only: {keys}; check --base-url and --model")
     if finish in _BROKEN_OFF or (answer.streamed and not finish):
         return cut_off(text)
@@ -245,5 +247,7 @@ def _unfinished(answer: Answer, text: str, finish: str) -> ModelError | None:
 
 
 def cut_off(text: str) -> ModelCutOffError:
-    """The verdict on an answer that ended in the middle."""
+    """The verdict on an answer that ended in the middle, or before it had begun."""
+    if not text:
+        return ModelCutOffError("the answer was empty and without a finish; try again, or use another --model")
     return ModelCutOffError(f"the answer was cut off after {len(text)} characters, without a finish; try again")

@@ -1,9 +1,10 @@
-"""The one policy by which a request is made again."""
+"""The one policy by which a request is made again, and the time that all its tries have."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from tenacity import (
@@ -27,14 +28,42 @@ _SPREAD = wait_random(0, 0.5)
 """Seconds on top, so that those a server sent away do not all come back at once."""
 
 
+@asynccontextmanager
+async def deadline(settings: Settings, seconds: float | None = None) -> AsyncIterator[None]:
+    """Stop what happens inside when its time is over.
+
+    Args:
+        settings: whose model is asked; their time is the whole call's.
+        seconds: what is left of it, if some has passed.
+
+    Raises:
+        ModelUnavailableError: it is over.
+    """
+    limit = asyncio.timeout(settings.timeout if seconds is None else seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise late(settings) from error
+
+
+def late(settings: Settings) -> ModelUnavailableError:
+    """The error of a call whose time is over."""
+    told = f"no whole answer from {settings.model} within {settings.timeout:g} s"
+    return ModelUnavailableError(f"{told}; --timeout gives more")
+
+
 async def persist(
     request: Callable[[], Awaitable[Result]],
     settings: Settings,
     *,
+    seconds: float,
     notice: Callable[[str], None] | None,
     wait: Callable[[float], Awaitable[None]] | None,
 ) -> Result:
-    """The result of `request`, made again while that may help and `settings` allow it.
+    """The result of `request`, made again while that may help and `settings` allow it, waiting `seconds` at most.
 
     Raises:
         ModelUnavailableError: it stayed unavailable; the sentence counts the tries.
@@ -47,7 +76,7 @@ async def persist(
 
     policy = AsyncRetrying(
         sleep=asyncio.sleep if wait is None else wait,
-        stop=stop_after_attempt(settings.attempts) | stop_before_delay(settings.timeout),
+        stop=stop_after_attempt(settings.attempts) | stop_before_delay(seconds),
         wait=_pause,
         retry=_may_help,
         before_sleep=tell,

@@ -65,8 +65,10 @@ async def write_plainly(ask: Ask, messages: Messages) -> Reply:
     return outcome
 
 
-async def write_with_lookups(ask: Ask, messages: Messages, offer: Offer, settings: Settings) -> tuple[Reply, str]:
-    """The essay, and why no tools should be offered to this endpoint again ("" when they may).
+async def write_with_lookups(
+    ask: Ask, messages: Messages, offer: Offer, settings: Settings, tell: Callable[[str], None]
+) -> tuple[Reply, bool]:
+    """The essay, and whether the endpoint made something of the tools; why it did not is told before it is asked again.
 
     Raises:
         ModelError: there is no essay, also without tools.
@@ -76,10 +78,12 @@ async def write_with_lookups(ask: Ask, messages: Messages, offer: Offer, setting
         opening[-1]["content"] += f"\n{_NOT_YET}\n"
     talk = _Talk(list(opening))
     reply = await _look_up(ask, talk, offer.lookups)
+    if talk.refused:
+        tell(f"{talk.refused}; asked again without tools")
     if reply is None or settings.looks_up_apart:
         reply = await _write(ask, messages, talk, offer.lookups)
     counted = {"usage": _sum(talk.usages), "requests": tuple(talk.usages)}
-    return reply.model_copy(update=counted), talk.refused
+    return reply.model_copy(update=counted), not talk.refused
 
 
 async def _look_up(ask: Ask, talk: _Talk, lookups: Lookups) -> Reply | None:

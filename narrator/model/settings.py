@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from narrator.errors import UsageError
+from narrator.model.address import DEFAULT_BASE_URL, Address, read_address, take_apart
 from narrator.record import Record
-from narrator.reply import plain_text, server_words
+from narrator.reply import holds_key, plain_text, server_words
+
+__all__ = ["DEFAULT_BASE_URL", "DEFAULT_MODEL", "DEFAULT_TIMEOUT", "Settings", "settings_from"]
 
 DEFAULT_MODEL = "gpt-6-sol"
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_TIMEOUT = 600.0
 """Seconds for the whole call."""
 
 _NO_KEY = "none"
 """What a server without keys gets: the SDK refuses an empty one."""
+_PLACEHOLDERS = {_NO_KEY, "ollama", "lm-studio", "empty", "dummy", "test"}
+"""What manuals of local servers put in place of a key, lower case: no secret, and words that messages need."""
 
 
 class Settings(Record):
@@ -36,11 +39,18 @@ class Settings(Record):
     attempts: int = 4
     """Requests at most, the first included."""
 
+    stream: bool = True
+    """Have the answer sent in pieces as it is written."""
+
+    @property
+    def place(self) -> Address:
+        """The parts of the address that is asked."""
+        return take_apart(self.base_url)
+
     @property
     def address(self) -> str:
         """Where requests go, fit to print: without user name, password and query."""
-        parts = urlsplit(self.base_url or DEFAULT_BASE_URL)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return self.place.shown
 
     @property
     def looks_up_apart(self) -> bool:
@@ -48,8 +58,21 @@ class Settings(Record):
 
         So do OpenAI's gpt-6 models on Chat Completions: with tools, reasoning effort `none` alone is accepted.
         """
-        host = urlsplit(self.base_url or DEFAULT_BASE_URL).hostname
-        return host == urlsplit(DEFAULT_BASE_URL).hostname and bool(re.match(r"gpt-6(?!\d)", self.model))
+        return self.place.is_openai and bool(re.match(r"gpt-6(?!\d)", self.model))
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no message may hold: the key, and what of the address is not for print."""
+        key = self.api_key.get_secret_value()
+        return (*(() if key.lower() in _PLACEHOLDERS else (key,)), *self.place.secrets)
+
+    def words(self, text: str) -> str:
+        """A server's text as a message may repeat it: one short line, no secret in it."""
+        return server_words(text, *self.secrets)
+
+    def leaks(self, text: str) -> bool:
+        """Whether a secret, or what looks like one, is in a text."""
+        return holds_key(text, *self.secrets)
 
 
 def settings_from(
@@ -72,9 +95,9 @@ def settings_from(
         UsageError: a value cannot be used, or a model is asked for and there is nowhere to ask.
     """
     key = _key(env)
-    address = _address("--base-url", base_url) if base_url is not None else None
+    address = read_address("--base-url", base_url) if base_url is not None else None
     if address is None and (named := env.get("OPENAI_BASE_URL", "").strip()):
-        address = _address("OPENAI_BASE_URL", named)
+        address = read_address("OPENAI_BASE_URL", named)
     if model is not None and not model.strip():
         raise UsageError("--model: the name is empty")
     if max_output_tokens is not None and max_output_tokens < 1:
@@ -88,8 +111,9 @@ def settings_from(
                 "or give --base-url, or leave out --model to write offline"
             )
         return None
+    named = plain_text(model or env.get("NARRATE_MODEL", "")).strip()
     return Settings(
-        model=plain_text(model or env.get("NARRATE_MODEL", "")).strip() or DEFAULT_MODEL,
+        model=named or take_apart(address).deployment or DEFAULT_MODEL,
         base_url=address,
         api_key=SecretStr(key or _NO_KEY),
         max_output_tokens=max_output_tokens,
@@ -103,17 +127,3 @@ def _key(env: Mapping[str, str]) -> str:
     if not all("!" <= character <= "~" for character in key):
         raise UsageError("OPENAI_API_KEY: it holds white space, a control character or one beyond ASCII; copy it again")
     return key
-
-
-def _address(source: str, value: str) -> str:
-    """`value` if it is the address of a web server."""
-    value = value.strip()
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        usable = False
-    if not usable or not value.isprintable() or " " in value:
-        shown = server_words(value.rpartition("@")[2])
-        raise UsageError(f"{source} {shown!r}: not an address like http://localhost:8080/v1")
-    return value

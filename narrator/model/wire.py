@@ -18,7 +18,6 @@ from typing import Any, cast
 import anyio
 import httpx2
 import openai
-from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolUnionParam
 
 from narrator.errors import (
     ModelError,
@@ -28,9 +27,10 @@ from narrator.errors import (
     UsageError,
 )
 from narrator.model.answer import Answer, cut_off, first_choice
-from narrator.model.faults import another_try, failure, read_report
-from narrator.model.settings import DEFAULT_BASE_URL, Settings
-from narrator.reply import plain_text, server_words
+from narrator.model.faults import another_try, failure
+from narrator.model.reported import read_report
+from narrator.model.settings import Settings
+from narrator.reply import plain_text
 
 CONNECT_TIMEOUT = 10.0
 """Seconds; there is none for reading: a model may think for minutes, and the whole call has its deadline."""
@@ -61,16 +61,21 @@ def open_client(settings: Settings) -> openai.AsyncOpenAI:
     """
     try:
         # Handed in: the one that the SDK makes itself complains from `__del__` when its making fails.
-        http = openai.DefaultAsyncHttpxClient(timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT))
+        http = openai.DefaultAsyncHttpxClient(
+            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT),
+            # Sent on to another host, a key is taken out of `Authorization` alone, not out of Azure's own header.
+            follow_redirects=not settings.place.deployment,
+        )
         client = openai.AsyncOpenAI(
             api_key=settings.api_key.get_secret_value(),
-            base_url=settings.base_url or DEFAULT_BASE_URL,
+            base_url=settings.place.base,
+            default_query=settings.place.query,
             max_retries=0,
             http_client=http,
         )
     except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
         raise UsageError(
-            f"no connection to {settings.address} can be set up: {server_words(str(error))}; "
+            f"no connection to {settings.address} can be set up: {settings.words(str(error))}; "
             "check the address, the proxy variables and SSL_CERT_FILE"
         ) from error
     for name, value in (("OPENAI_ORG_ID", client.organization), ("OPENAI_PROJECT_ID", client.project)):
@@ -79,12 +84,19 @@ def open_client(settings: Settings) -> openai.AsyncOpenAI:
     return client
 
 
+def _headers(settings: Settings) -> dict[str, Any]:
+    """An older address of Azure OpenAI takes a key in a header of its own."""
+    if not settings.place.deployment:
+        return {}
+    return {"api-key": settings.api_key.get_secret_value(), "Authorization": openai.Omit()}
+
+
 async def ask(
     client: openai.AsyncOpenAI,
     settings: Settings,
     messages: Sequence[Mapping[str, Any]],
     hear: Callable[[str], None] | None,
-    tools: Sequence[Mapping[str, Any]] = (),
+    parameters: Mapping[str, Any],
 ) -> Answer:
     """Send one request and take its answer, which may be cut off or no essay.
 
@@ -92,24 +104,19 @@ async def ask(
         client: from `open_client`, in the same event loop.
         settings: what `client` was made from.
         messages: chat messages, `role` and `content`, and what belongs to calls of tools.
-        tools: what the model may call, as Chat Completions defines functions.
         hear: gets every piece of text as it comes, if anything does.
+        parameters: whatever else the request holds.
 
     Raises:
         ModelUnavailableError: another try may succeed.
         ModelError: any other kind: it would not.
     """
     answer = Answer()
-    limit = settings.max_output_tokens
+    create = cast("Any", client.chat.completions.with_streaming_response.create)
+    said = [{**message, "content": plain_text(message["content"])} for message in messages]
     try:
-        async with client.chat.completions.with_streaming_response.create(
-            model=settings.model,
-            messages=[_message(message) for message in messages],
-            stream=True,
-            stream_options={"include_usage": True},
-            max_completion_tokens=openai.omit if limit is None else limit,
-            tools=cast("list[ChatCompletionToolUnionParam]", list(tools)) if tools else openai.omit,
-            reasoning_effort="none" if tools and settings.looks_up_apart else openai.omit,
+        async with create(
+            model=settings.model, messages=said, extra_headers=_headers(settings), **parameters
         ) as response:
             answer.sent = _sent(response.http_request.content)
             async for payload in _payloads(response.http_response, settings, answer):
@@ -122,9 +129,7 @@ async def ask(
         if answer.finish is None:
             if answer.pieces and isinstance(failed, ModelUnavailableError):
                 failed = another_try(cut_off(answer.text))
-            # Servers echo a refused key, and a traceback under --debug would print the SDK's copy of that.
-            quiet = isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError)
-            raise failed from (failed.__cause__ or (None if quiet else error))
+            raise failed from (failed.__cause__ or _repeatable(error, settings))
     return answer
 
 
@@ -137,8 +142,31 @@ def _sent(body: bytes) -> dict[str, Any]:
     return kept
 
 
-def _message(message: Mapping[str, Any]) -> ChatCompletionMessageParam:
-    return cast("ChatCompletionMessageParam", {**message, "content": plain_text(message["content"])})
+async def fetch_models(client: openai.AsyncOpenAI, settings: Settings) -> object:
+    """The decoded list of models, whatever its shape.
+
+    Raises:
+        ModelError: the endpoint sent none.
+    """
+    try:
+        response = await client.get("/models", cast_to=httpx2.Response, options={"headers": _headers(settings)})
+    except openai.NotFoundError as error:
+        told = "lists no models (404); check --base-url: most end in /v1; a --model that you know may do all the same"
+        raise ModelRejectedError(f"{settings.address} {told}") from _repeatable(error, settings)
+    except _FOREIGN as error:
+        failed = fault(error, settings)
+        raise failed from (failed.__cause__ or _repeatable(error, settings))
+    body = response.content
+    if body.lstrip()[:1] not in (b"{", b"["):
+        raise ModelNoAnswerError(_no_api(_kind(response), settings))
+    payload = _decode(body)
+    return payload if isinstance(payload, list) else _checked(payload, settings)
+
+
+def _repeatable(error: BaseException, settings: Settings) -> BaseException | None:
+    """`error` for a traceback under --debug, unless the key is in it: servers echo what was sent."""
+    texts = (text for link in _chain(error) for text in (str(link), str(getattr(link, "body", ""))))
+    return None if any(settings.leaks(text) for text in texts) else error
 
 
 async def _payloads(response: httpx2.Response, settings: Settings, answer: Answer) -> AsyncIterator[Mapping[str, Any]]:
@@ -147,7 +175,7 @@ async def _payloads(response: httpx2.Response, settings: Settings, answer: Answe
     Raises:
         ModelError: the body is neither, or an object says that the request failed.
     """
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind(response)
     if kind == "text/event-stream":
         answer.streamed = True
         async for event in httpx2.EventSource(response):
@@ -161,9 +189,14 @@ async def _payloads(response: httpx2.Response, settings: Settings, answer: Answe
         raise ModelNoAnswerError(_no_api(kind, settings))
 
 
+def _kind(response: httpx2.Response) -> str:
+    """The content type, without its parameters."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
 def _no_api(kind: str, settings: Settings) -> str:
     hint = "is it the right address?" if "/v1" in settings.address else "is /v1 missing at its end?"
-    got = server_words(kind) or "an answer without a content type"
+    got = settings.words(kind) or "an answer without a content type"
     return f"{settings.address} does not answer as an OpenAI-compatible API: got {got}; check --base-url: {hint}"
 
 
@@ -202,7 +235,7 @@ def fault(error: BaseException, settings: Settings) -> ModelError:
         case openai.APIError():
             return failure(read_report(error.body or error.message, settings), settings)
         case _:
-            words = server_words(f"{type(error).__name__}: {error}", settings.api_key.get_secret_value())
+            words = settings.words(f"{type(error).__name__}: {error}")
             return ModelRejectedError(f"the request to {settings.address} could not be made: {words}")
 
 
@@ -210,7 +243,7 @@ def _no_connection(error: BaseException, settings: Settings) -> ModelError:
     chain = list(_chain(error))
     if any(isinstance(link, httpx2.TimeoutException | openai.APITimeoutError) for link in chain):
         return ModelUnavailableError(f"{settings.address} did not take the connection in time")
-    reason = server_words(_reason(chain))
+    reason = settings.words(_reason(chain))
     if any(isinstance(link, ssl.SSLCertVerificationError) for link in chain):
         return ModelRejectedError(f"the certificate of {settings.address} is not trusted: {reason}; set SSL_CERT_FILE")
     if any(isinstance(link, _OUR_FAULT) for link in chain):
