@@ -33,6 +33,7 @@ LAYERS = (
         "shelf",
         "blocks",
         "kept",
+        "changes",
         "session",
         "traits",
         "clock",

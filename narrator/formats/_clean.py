@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from narrator.changes import Change
 from narrator.redact import Redactor
 from narrator.sanitize import plain
 from narrator.session import Block, File, Marker, Message, Reasoning, Text, ToolCall
@@ -66,6 +67,9 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
     def optional(text: str | None) -> str | None:
         return None if text is None else change(text)
 
+    def changed(old: Change) -> Change:
+        return replace(old, file=change(old.file), diff=change(old.diff))
+
     def block(old: Block) -> Block:
         match old:
             case Text() | Reasoning():
@@ -79,6 +83,7 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
                     error=optional(old.error),
                     interrupted=optional(old.interrupted),
                     child=optional(old.child),
+                    changes=tuple(changed(one) for one in old.changes),
                 )
             case File():
                 return replace(old, name=change(old.name), mime=change(old.mime))
@@ -97,6 +102,7 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
         fault=fault,
         model=optional(message.model),
         agent=optional(message.agent),
+        changes=tuple(changed(one) for one in message.changes),
         oddities=tuple(change(text) for text in message.oddities),
     )
 
