@@ -14,7 +14,8 @@ from narrator.context import take_context
 from narrator.excerpt import join_excerpts, take_excerpt
 from narrator.findings import diagnose
 from narrator.formats import open_session
-from narrator.lookup import MOST_AT_ONCE, Bounds, Lookups, Needle, cost_of, read_messages, search_session
+from narrator.lookup import MOST_AT_ONCE, Bounds, Lookups, cost_of, read_messages
+from narrator.search import Needle, search_session
 from narrator.session import Session
 
 KEY = "12345678"

@@ -57,6 +57,7 @@ LAYERS = (
         "bearing",
         "window",
         "context",
+        "search",
         "lookup",
         "manifest",
         "style",

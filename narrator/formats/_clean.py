@@ -67,9 +67,6 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
     def optional(text: str | None) -> str | None:
         return None if text is None else change(text)
 
-    def changed(old: Change) -> Change:
-        return replace(old, file=change(old.file), diff=change(old.diff))
-
     def block(old: Block) -> Block:
         match old:
             case Text() | Reasoning():
@@ -83,7 +80,7 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
                     error=optional(old.error),
                     interrupted=optional(old.interrupted),
                     child=optional(old.child),
-                    changes=tuple(changed(one) for one in old.changes),
+                    changes=_map_changes(old.changes, change),
                 )
             case File():
                 return replace(old, name=change(old.name), mime=change(old.mime))
@@ -102,9 +99,13 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
         fault=fault,
         model=optional(message.model),
         agent=optional(message.agent),
-        changes=tuple(changed(one) for one in message.changes),
+        changes=_map_changes(message.changes, change),
         oddities=tuple(change(text) for text in message.oddities),
     )
+
+
+def _map_changes(changes: tuple[Change, ...], change: Callable[[str], str]) -> tuple[Change, ...]:
+    return tuple(replace(one, file=change(one.file), diff=change(one.diff)) for one in changes)
 
 
 def _are_native(ids: list[str]) -> bool:
