@@ -64,7 +64,8 @@ def find_places(diff: str) -> tuple[Place, ...]:
 
 def _hunks(diff: str) -> Iterator[tuple[int, list[str]]]:
     """Each hunk's first line in the new file, and its lines."""
-    start, lines = 0, None
+    start = 0
+    lines: list[str] | None = None
     for line in diff.split("\n"):
         if (header := _HUNK.match(line)) is not None or line.startswith("Index: "):
             if lines is not None:
@@ -112,7 +113,7 @@ def tell_lines(change: Change, places: Sequence[Place] = ()) -> str:
 
 def count_lines(change: Change, places: Sequence[Place] = ()) -> tuple[int | None, int | None]:
     """Lines added and removed."""
-    if change.added is not None and change.removed is not None or not places:
+    if (change.added is not None and change.removed is not None) or not places:
         return change.added, change.removed
     return sum(place.added for place in places), sum(place.removed for place in places)
 

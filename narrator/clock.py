@@ -1,6 +1,4 @@
-"""Times and durations as text. A time is milliseconds since 1970, shown in UTC, cut to the second; a duration is
-rounded.
-"""
+"""Times and durations as text: milliseconds since 1970 in UTC, cut to the second; durations rounded."""
 
 from __future__ import annotations
 

@@ -105,13 +105,12 @@ class Lookups:
         there = [index for index in asked if 0 <= index < len(self._session)]
         new = [index for index in there if index not in self._given]
         wanted = new[: min(MOST_AT_ONCE, self._messages)]
-        notes, excerpts = [], () if around else read_messages(self._session, wanted, self._tokens)
+        notes, without, excerpts = [], list[int](), () if around else read_messages(self._session, wanted, self._tokens)
         if around:
             rounds = [read_round(self._session, index, around[:LONGEST_QUERY]) for index in wanted]
             excerpts = tuple(one for one in rounds if one is not None)
             if without := [index for index, one in zip(wanted, rounds, strict=True) if one is None]:
                 notes.append(f"this text does not stand in msg {', '.join(map(str, without))}")
-                new = [index for index in new if index not in without]
         shown = self._show(excerpts)
         self._messages -= len(shown)
         if len(there) < len(asked):
@@ -119,7 +118,7 @@ class Lookups:
         if len(new) < len(there):
             whole = ", ".join(str(index) for index in there if index in self._given)
             notes.append(f"given to you whole already: msg {whole}")
-        if left := [str(index) for index in new if index not in shown]:
+        if left := [str(index) for index in new if index not in shown and index not in without]:
             notes.append(f"not shown, the bound of what can be looked up is reached: msg {', '.join(left)}")
         return self._printed(notes, shown)
 

@@ -18,7 +18,7 @@ _MOST = 200
 """Files of one call or message that are read."""
 
 
-def changes_of_call(meta: dict[str, Any], given: Any, at: str) -> tuple[Change, ...]:  # noqa: ANN401  # recorded JSON
+def changes_of_call(meta: dict[str, Any], given: Any, at: str) -> tuple[Change, ...]:
     """What a call changed, from its metadata; `given`: its arguments; `at`: where the metadata stands."""
     files = _listed(meta.get("files"))
     if files:
@@ -26,8 +26,8 @@ def changes_of_call(meta: dict[str, Any], given: Any, at: str) -> tuple[Change, 
     about = as_dict(meta.get("filediff"))
     named = as_str(as_dict(given).get("filePath")) or as_str(meta.get("filepath")) or as_str(about.get("file"))
     if diff := as_str(meta.get("diff")):
-        counted = {"added": as_int(about.get("additions")), "removed": as_int(about.get("deletions"))}
-        return (Change(file=named or "", diff=diff, at=f"{at}.diff", **counted),)
+        added, removed = as_int(about.get("additions")), as_int(about.get("deletions"))
+        return (Change(file=named or "", diff=diff, at=f"{at}.diff", added=added, removed=removed),)
     if isinstance(existed := meta.get("exists"), bool):
         return (Change(file=named or "", fate="existed" if existed else "new"),)
     return ()
@@ -63,7 +63,7 @@ def changes_of_message(info: dict[str, Any], parts: Sequence[Any], called: Seque
     return (*turn, *(Change(file=name) for name in names if not name.endswith(known)))
 
 
-def _listed(value: Any) -> list[tuple[int, dict[str, Any]]]:  # noqa: ANN401  # recorded JSON
+def _listed(value: Any) -> list[tuple[int, dict[str, Any]]]:
     """The objects of a list with their places."""
     listed = value[:_MOST] if isinstance(value, list) else []
     return [(place, one) for place, one in enumerate(listed) if isinstance(one, dict)]
