@@ -93,6 +93,8 @@ def _try_others(templates: Templates, facts: dict[str, Any]) -> None:
     sample = {"style": facts["style"], "key": facts["key"], "items": [item], "evidence": evidence, "hidden": 1}
     templates.render("repair.system.md.j2", sample)
     templates.render("repair.user.md.j2", sample)
+    part = {"essay": "a", "number": 1, "level": 2, "section": "b", "asked": facts["style"].parts[0]}
+    templates.render("redo.user.md.j2", {**sample, **part})
     templates.render("lookups.md.j2", {**facts, "bounds": Bounds()})
 
 
