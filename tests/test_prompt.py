@@ -634,6 +634,15 @@ def test_a_template_with_half_a_name(tmp_path: Path) -> None:
         build_prompt(context, load_style(str(folder)))
 
 
+def test_a_mistake_in_a_folder_below(tmp_path: Path) -> None:
+    folder = own_style(tmp_path, user='{% include "parts/one.md.j2" %}')
+    (folder / "parts").mkdir()
+    (folder / "parts" / "one.md.j2").write_text("a\n{% if %}", "utf-8")
+    context = take_context(opened(tmp_path, small()), 3)
+    with pytest.raises(StyleError, match=r"haiku/parts/one\.md\.j2, line 2: Expected an expression"):
+        build_prompt(context, load_style(str(folder)))
+
+
 def test_a_template_that_is_a_folder(tmp_path: Path) -> None:
     folder = own_style(tmp_path)
     (folder / "rules.md.j2").mkdir()

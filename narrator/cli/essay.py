@@ -82,7 +82,6 @@ def essay(
     from narrator.model import settings_from
 
     page = choose_page(output, format_, theme)
-    chosen = choose_style(style, length, language)
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
@@ -92,6 +91,7 @@ def essay(
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
+    chosen = choose_style(style, length, language)
     bounds = None if settings is None else Bounds(rounds=lookups)
     prompt = prepare(opened, msg, style=chosen, budget=budget, before=before, after=after, lookups=bounds)
     redoing = find_redoing(opened, prompt, asked, drafts, redo_section) if redo_section is not None else None
