@@ -85,13 +85,13 @@ def essay(
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
-    spoken = language_of(chosen, offline=settings is None)
-    shaping = {"length": length, "language": spoken, "budget": budget, "before": before, "after": after}
-    asked = read_asked(settings, lookups, repair, price, **shaping)
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
     chosen = choose_style(style, length, language)
+    spoken = language_of(chosen, offline=settings is None)
+    shaping = {"length": length, "language": spoken, "budget": budget, "before": before, "after": after}
+    asked = read_asked(settings, lookups, repair, price, **shaping)
     bounds = None if settings is None else Bounds(rounds=lookups)
     prompt = prepare(opened, msg, style=chosen, budget=budget, before=before, after=after, lookups=bounds)
     redoing = find_redoing(opened, prompt, asked, drafts, redo_section) if redo_section is not None else None
