@@ -380,7 +380,7 @@ def test_hostile_inputs() -> None:
 
 @pytest.mark.parametrize(
     ("length", "words", "citations"),
-    [(None, "1100 to 1500 words", "25 to 40 brackets"), (500, "440 to 560 words", "10 to 15 brackets"), (3000, "2640 to 3360 words", "58 to 92 brackets")],
+    [(None, "1100 to 1500 words", "25 to 38 brackets"), (500, "440 to 560 words", "10 to 15 brackets"), (3000, "2640 to 3360 words", "58 to 88 brackets")],
 )  # fmt: skip
 def test_length_changes_what_is_asked_for(tmp_path: Path, length: int | None, words: str, citations: str) -> None:
     prompt = prompt_for(opened(tmp_path, small()), 3, length=length)
