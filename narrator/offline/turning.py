@@ -1,0 +1,66 @@
+"""Which turns an essay tells of: those next to the target, and those far off that bear on it, as many as fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from narrator.excerpt import Excerpt
+from narrator.offline import readings
+from narrator.offline.claims import Claim, Field, state
+from narrator.offline.facts import Facts, first_of
+from narrator.offline.steps import tell_turns
+from narrator.offline.weighing import count_words
+
+_NEAR, _FAR, _CLOSE = 8, 5, 2
+"""Messages next to the target that may be told of, those farther off, and those that are told of in any case."""
+_BEFORE = re.compile(r"the same (?:command|file) as in msg .*|a call failed here on the way .*")
+_SETTLES = re.compile(r".* succeeds here")
+_AFTER = re.compile(r".* (?:succeeds|fails|ends) here|.* is used here next")
+
+
+def tell_before(facts: Facts, but: frozenset[int], words: int) -> list[list[Claim]]:
+    """What led to the target, in order: what bears on it from afar, then the messages right before it."""
+    target = facts.target.index
+    near = [e for e in facts.context.window if max(target - _NEAR, 0) <= e.index < target and e.index not in but]
+    far = [e for e in facts.context.window if e.index < target - _NEAR and _BEFORE.fullmatch(e.why)]
+    return _tell(facts, [*far[-_FAR:], *near], words)
+
+
+def tell_after(facts: Facts, words: int) -> list[list[Claim]]:
+    """What followed: the messages right behind the target, then how the matter was settled."""
+    target = facts.target.index
+    near = [e for e in facts.context.window if target < e.index <= target + _NEAR]
+    far = [e for e in facts.context.window if e.index > target + _NEAR and _AFTER.fullmatch(e.why)]
+    return _tell(facts, [*near, *far[:_FAR]], words)
+
+
+def _tell(facts: Facts, excerpts: Sequence[Excerpt], words: int) -> list[list[Claim]]:
+    """The turns in at most about `words` words; those of least weight are left out."""
+    kept = list(excerpts)
+    while count_words(told := tell_turns(facts, kept, _lead(facts))) > words and len(kept) > 1:
+        kept.remove(min(kept, key=lambda excerpt: (_weight(facts, excerpt), -excerpt.index)))
+    return told
+
+
+def _lead(facts: Facts) -> Callable[[Excerpt], Claim | None]:
+    """Of a message far off, the sentence that says what it has to do with the target."""
+
+    def lead(excerpt: Excerpt) -> Claim | None:
+        if abs(excerpt.index - facts.target.index) <= _NEAR or not readings.bears(excerpt.why, excerpt.index):
+            return None
+        cite = {excerpt.index, *(int(name) for name in re.findall(r"msg (\d+)", excerpt.why))}
+        why, number = Field(excerpt.index, "why", excerpt.why), facts.number(excerpt.index)
+        return state(readings.bears, why, number, cite=sorted(cite))
+
+    return lead
+
+
+def _weight(facts: Facts, excerpt: Excerpt) -> int:
+    """How much a turn deserves to be told of."""
+    distance = abs(excerpt.index - facts.target.index)
+    settles = 90 * (_SETTLES.fullmatch(excerpt.why) is not None) + 40 * bool(excerpt.why and distance > _NEAR)
+    near = max(0, 60 - 7 * distance) + 60 * (distance <= 1) + 20 * (distance <= _CLOSE)
+    failed = any(p.exit or p.kind == "error" for p in excerpt.passages)
+    said = first_of(excerpt, "text") is not None
+    return settles + near + 35 * failed + 12 * said + 30 * (excerpt.role == "user")
