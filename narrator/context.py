@@ -107,8 +107,9 @@ class Context(Record):
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Messages of which the writer sees something, ascending."""
-        return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices)))
+        """Messages of which the writer sees something, or is told something by a finding, ascending."""
+        told = {item.index for finding in self.findings for item in finding.evidence}
+        return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices) | told))
 
     @property
     def says(self) -> tuple[str, ...]:

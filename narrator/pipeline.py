@@ -80,7 +80,7 @@ def narrate(
         model: How the draft names the writer; None for the offline one, which nothing is sent back to.
         repairs: At most so many rounds that send failing sentences back.
         keep: Given the draft as it is before a repair, so that what happens meanwhile cannot lose it.
-        notice: Given a line on each thing that went wrong in a repair.
+        notice: Given a line on each thing that went wrong in a repair, and on what the offline writer could not do.
         now: Tells the time; the world's by default.
 
     Raises:
@@ -89,6 +89,9 @@ def narrate(
     clock = now or (lambda: datetime.now(UTC))
     started = clock()
     reply = writer.write(prompt)
+    if notice is not None and model is None:
+        for note in reply.notes:
+            notice(note)
     context = add_read(prompt.context, session, reply.read)
     check = check_essay(reply.text, evidence_of_context(context, session))
     draft = Draft(

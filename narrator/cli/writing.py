@@ -73,9 +73,10 @@ def write_draft(
     from narrator.pipeline import narrate
 
     if settings is None or bounds is None:
+        from narrator.cli.output import complain
         from narrator.offline import OfflineWriter
 
-        return narrate(session, prompt, OfflineWriter(), reference)
+        return narrate(session, prompt, OfflineWriter(), reference, notice=complain)
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter
 

@@ -93,7 +93,7 @@ _DONE = {
     "edit": "edited",
     "multiedit": "edited",
     "patch": "patched",
-    "write": "wrote",
+    "write": "wrote the file",
     "grep": "searched",
     "glob": "looked for files in",
     "list": "listed",
@@ -146,7 +146,7 @@ def call_printed(  # a result is told whole
         return (f"It printed {said}.", f"Back came {said}.", f"The output was {said}.")[form]
     return (
         f"It printed {lines} lines, among them {said}.",
-        f"Back came {said} and {count(lines - 1, 'more line', 'more lines')}.",
+        f"Back came {lines} lines, {said} among them.",
         f"One of the {lines} lines of its output reads {said}.",
     )[form]
 

@@ -24,9 +24,10 @@ class Link(NamedTuple):
     """A name that the target and another message share."""
 
     term: Field
-    index: int
+    place: int
+    """Number of the other message."""
     sentence: Field
-    """Of the other message."""
+    """Of that message."""
     text: Field
     """Of the target."""
 
@@ -62,7 +63,7 @@ def _links(facts: Facts, others: Sequence[Excerpt]) -> Iterator[Link]:
 def _sentence(excerpt: Excerpt, name: str) -> Field | None:
     """The sentence of an answer or of a user's turn that has a name."""
     words = first_of(excerpt, "text")
-    if words is None or excerpt.kind not in ("answer", "typed") or name not in words.text:
+    if words is None or words.omitted or excerpt.kind not in ("answer", "typed") or name not in words.text:
         return None
     said = next((one.strip() for one in _END.split(words.text) if name in one), "")
     good = 20 < len(said) <= 220 and "[…" not in said and not said.startswith(("|", "#", "`"))

@@ -26,6 +26,8 @@ _NEAR = 8
 """How far from the target a turn is told of in its place, and not as what the session was about."""
 _NEXT = "In the next request"
 """How the sentence of a finding begins that says what became of the message."""
+_NEXT_TYPED = "The next message is the user's"
+"""How the sentence of a finding begins that a reading says again."""
 
 
 def kind_of(facts: Facts) -> str:
@@ -119,7 +121,9 @@ def give_context(facts: Facts) -> Paragraphs:
         Field(context.count - 1, created, context.ended),
         cite=(first.index, last.index),
     )
-    before = state(say.turns_before, facts.count("typed"), facts.count("answer"), cite=(facts.target.index,))
+    counts = (facts.count("typed"), facts.count("answer"))
+    told = any(field.value for field in counts)
+    before = state(say.turns_before, *counts, cite=(facts.target.index,)) if told else None
     compacted = state(say.summaries_before, facts.count("compaction-summary"), cite=(facts.target.index,))
     summary = facts.latest("compaction-summary")
     text = facts.words(summary) if summary else None
@@ -146,21 +150,22 @@ def _reached(facts: Facts) -> Iterator[Point]:
         reached = Field(entry.index, "reached", entry.reached.split("; said")[0])
         yield point(150, state(say.was_reached, facts.number(entry.index), reached))
     said = [entry for entry in entries if entry.kind == "answer" and entry.spoken and len(entry.text) > 60]
-    for entry in said[-4:]:
-        yield point(120, state(say.stood, facts.number(entry.index), facts.said(entry)))
+    for form, entry in enumerate(said[-3:]):
+        yield point(120 + form, state(say.stood, facts.number(entry.index), facts.said(entry), form=form))
 
 
 def explain(facts: Facts) -> Paragraphs:
     """What the record knows of the target's cause, what it does not know, and readings where it is silent."""
     target, lesson = facts.target, LESSONS[kind_of(facts)]
     rest = [c for n, finding in enumerate(facts.found) for c in sentences_of(finding)[n < 2 :]]
-    known = [point(700 - 10 * n, claim) for n, claim in enumerate(rest) if not claim.text.startswith(_NEXT)]
+    read = [point(350, claim) for claim in _readings(facts)]
+    left = (_NEXT, *([_NEXT_TYPED] if read else []))
+    known = [point(700 - 10 * n, claim) for n, claim in enumerate(rest) if not claim.text.startswith(left)]
     known += [point(400 - n, claim) for n, claim in enumerate(_neighbours(facts))]
     thought = first_of(target, "reasoning")
     if thought is not None and target.role == "assistant" and not facts.kinds & {"aborted", "reasoning-only"}:
         known.insert(0, point(500, state(say.reasoned, Field(target.index, thought.at, thought.text))))
     quiet = [] if known or facts.found else [point(500, frame(QUIET))]
-    read = [point(350, claim) for claim in _readings(facts)]
     return [[*known, *quiet], [*read, point(250, frame(lesson.unknown))]]
 
 
@@ -185,18 +190,20 @@ def _neighbours(facts: Facts) -> Iterator[Claim]:
 
 def _readings(facts: Facts) -> Iterator[Claim]:
     """What may have been, where the record is silent and both sides of it are recorded."""
+    form = 0
     target, after = facts.target, facts.at(facts.target.index + 1)
     words, ended = facts.words(after), facts.target.completed
     if after is None or words is None or after.kind != "typed":
         return
-    if "aborted" in facts.kinds and ended and after.created and after.created >= ended:
-        if not readings.can_be_about_a_stop(words.value):
-            sent, stop = facts.field(after, "created"), facts.field(target, "completed")
-            yield state(readings.may_have_stopped_it, facts.number(after.index), sent, stop, words)
+    later = bool(ended and after.created and after.created >= ended)
+    if "aborted" in facts.kinds and later and not readings.can_be_about_a_stop(words.value):
+        sent, stop = facts.field(after, "created"), facts.field(target, "completed")
+        yield state(readings.may_have_stopped_it, facts.number(after.index), sent, stop, words)
+        form = 1
     asked = facts.words(facts.at(target.parent))
     if asked is not None and target.parent is not None and readings.differ_little(asked.value, words.value):
         one, two = facts.number(target.parent), facts.number(after.index)
-        yield state(readings.may_be_a_slip, one, asked, two, words)
+        yield state(readings.may_be_a_slip, one, asked, two, words, form=form)
 
 
 def give_knowledge(facts: Facts) -> Paragraphs:
@@ -213,7 +220,7 @@ def give_knowledge(facts: Facts) -> Paragraphs:
 
 def _linked(facts: Facts, rule: Callable[..., str], link: Link) -> Claim:
     return state(
-        rule, link.term, facts.number(link.index), link.sentence, link.text, cite=(link.index, facts.target.index)
+        rule, link.term, facts.number(link.place), link.sentence, link.text, cite=(link.place, facts.target.index)
     )
 
 

@@ -1,4 +1,4 @@
-"""What an essay says at its end: what was taken for granted, what the case teaches, how it ended; and of a postmortem."""
+"""What an essay says at its end: what was taken for granted, the lesson, how it ended; and of a postmortem."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from narrator.passages import Passage
 
 NO_COST = "The record counts no time and no tokens that it cost."
 NO_ACTIONS = "The record names no open action. What such a case asks for:"
+_A_SECOND = 1000
 _EVENTS_BEFORE, _EVENTS_AFTER = 4, 6
 
 
@@ -95,14 +96,15 @@ def conclude(facts: Facts) -> Paragraphs:
     """Where the message stands in the session, and the session's last words."""
     context, target, last = facts.context, facts.target, facts.context.outline.entries[-1]
     points = []
-    if None not in (target.created, context.begun, context.ended):
+    if context.ended is not None and (target.created or 0) - (context.begun or 0) >= _A_SECOND:
         created = facts.names.get("created", "created")
         times = (Field(0, created, context.begun), Field(context.count - 1, created, context.ended))
         points.append(
             point(300, state(say.stands_at, facts.number(target.index), facts.field(target, "created"), *times))
         )
     after = [Field(None, f"later({kind})", context.later.get(kind, 0)) for kind in ("answer", "typed")]
-    points.append(point(200, state(say.behind_it, *after, cite=(target.index,))))
+    if any(field.value for field in after):
+        points.append(point(200, state(say.behind_it, *after, cite=(target.index,))))
     if last.index != target.index:
         said = (facts.number(last.index), Field(last.index, "role", last.role), facts.said(last))
         points.append(point(400, state(say.session_ended, *said)))

@@ -13,8 +13,9 @@ from narrator.offline.claims import Claim, Field, frame, paragraph, state
 from narrator.offline.facts import Facts, first_of
 from narrator.offline.lessons import LESSONS
 from narrator.offline.weighing import Point, count_words, fit
-from narrator.style import ENGLISH, Section, Style
+from narrator.style import Section, Style
 
+_ENGLISH: str = Style.model_fields["language"].default
 _TRIES, _TIGHTER = 8, 0.9
 """How often an essay that is too long is written again with less room for each part, and how much less."""
 _PREFIX = re.compile(r"`# (\w[\w ]*: )`")
@@ -50,16 +51,16 @@ def plan_essay(context: Context, style: Style) -> Plan:
     unknown = [part.name for part in style.parts if part.matter is None]
     if unknown:
         notes.append(f"left out, since its manifest names no matter for it: {', '.join(unknown)}")
-    if style.language != ENGLISH:
+    if style.language != _ENGLISH:
         notes.append(f"written in English, not in {style.language}: the offline writer knows no other language")
     factor = 1.0
+    essay, words, cited = _measured(facts, style, parts, factor)
     for _ in range(_TRIES):
-        essay = _write(facts, style, parts, factor)
-        words, cited = count_words(essay), sum(len(_BRACKET.findall(paragraph(claims))) for claims in essay)
-        if words <= style.words.most and cited <= style.citations.most:
-            break
         over = max(words / max(1, style.words.most), cited / max(1, style.citations.most))
+        if over <= 1:
+            break
         factor *= min(_TIGHTER, 1 / over)
+        essay, words, cited = _measured(facts, style, parts, factor)
     if words < style.words.least:
         notes.append(f"{words} words, fewer than the {style.words.least} of the style: the record holds no more")
     elif words > style.words.most:
@@ -67,6 +68,14 @@ def plan_essay(context: Context, style: Style) -> Plan:
     if cited > style.citations.most:
         notes.append(f"{cited} citations, more than the {style.citations.most} of the style")
     return Plan(tuple(tuple(claims) for claims in essay), tuple(notes))
+
+
+def _measured(
+    facts: Facts, style: Style, parts: Sequence[Section], factor: float
+) -> tuple[list[list[Claim]], int, int]:
+    """The essay, its words and its citations."""
+    essay = _write(facts, style, parts, factor)
+    return essay, count_words(essay), sum(len(_BRACKET.findall(paragraph(claims))) for claims in essay)
 
 
 def _write(facts: Facts, style: Style, parts: Sequence[Section], factor: float) -> list[list[Claim]]:

@@ -12,11 +12,13 @@ from narrator.markdown import code_span, literal
 from narrator.sanitize import one_line
 
 _SENTENCE = re.compile(r".{12,}?[.!?](?=\s)")
-_LIST = re.compile(r"(?:[>*-]\s+|\d{1,2}[.)]\s+)+")
+_LIST = re.compile(r"\A(?:[>*-]\s+|\d{1,2}[.)]\s+)+")
 _TELLING = re.compile(
     r"\b(?:\w*Error|\w*Exception|error|fatal|failed|failure|cannot|denied|not found|No such|refused|killed|panic|"
     r"passed|Traceback|undefined|missing|out of)\b",
 )
+_WHOLE = re.compile(r"[^\n]*\n?\[… [^\n]* left out …\][^\n]*\n?[^\n]*")
+"""Where something was left out of a text, with the lines round it: they may not be whole."""
 _FIGURE = re.compile(r"\d")
 _MOST_LINE = 150
 """Characters of a line of output that are quoted."""
@@ -77,7 +79,7 @@ def listed(items: list[str]) -> str:
 
 def telling_line(output: str, *, failed: bool) -> str:
     """The line of an output that says most: of a failure the last one that names it, else the first with a figure."""
-    lines = [line.strip() for line in output.split("\n") if line.strip() and not line.startswith("[…")]
+    lines = [line.strip() for line in _WHOLE.sub("\n", output).split("\n") if line.strip()]
     if failed:
         named = [line for line in lines if _TELLING.search(line)]
         return (named or lines or [""])[-1]

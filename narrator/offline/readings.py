@@ -51,13 +51,18 @@ _BEARING = tuple(
 
 def took_up_again(index: int, ended: int, other: int, begun: int) -> str:
     """From the end of the target and the beginning of the next answer that holds anything."""
-    return f"From the end of message {index} to the beginning of message {other}, the next answer that holds anything, {pause(begun - ended)} passed."
+    passed = pause(begun - ended)
+    return (
+        f"From the end of message {index} to the beginning of message {other}, the next answer that holds anything, "
+        f"{passed} passed."
+    )
 
 
 def was_settled(index: int, begun: int, other: int, later: int) -> str:
     """From the target and the message that settles what failed in it: their numbers and times."""
     lie = f"{count(other - index - 1, 'message', 'messages')}" if other > index + 1 else "no other message"
-    return f"Between message {index} and message {other} lie {lie} and, from one beginning to the other, {span(later - begun)}."
+    apart = span(later - begun)
+    return f"Between message {index} and message {other} lie {lie} and, from one beginning to the other, {apart}."
 
 
 def was_answered(index: int, sent: int, other: int, begun: int) -> str:
@@ -85,13 +90,14 @@ def can_be_about_a_stop(text: str) -> bool:
     return bool(_STOPS.search(text))
 
 
-def may_be_a_slip(index: int, one: str, other: int, two: str) -> str:
+def may_be_a_slip(index: int, one: str, other: int, two: str, *, form: int = 0) -> str:
     """From two short turns of the user's that differ by a letter or two: a reading, with both sides."""
     if not differ_little(one, two):
         raise AssertionError("not alike")
     return (
-        f"One reading is that {whole(one)} may be a slip of the keys for {whole(two)}. For it: the words of messages "
-        f"{index} and {other} differ in a letter or two. Against it: message {other} does not say that it puts anything right."
+        f"{('One', 'Another')[form]} reading is that {whole(one)} may be a slip of the keys for {whole(two)}. "
+        f"For it: the words of messages {index} and {other} differ in a letter or two. "
+        f"Against it: message {other} does not say that it puts anything right."
     )
 
 
@@ -118,8 +124,9 @@ def assumed_the_chain(index: int, command: str, code: int) -> str:
     if "&&" not in command or not code:
         raise AssertionError("no chain that failed")
     return (
-        f"**That a chain runs to its end.** The command of message {index}, which ended with exit code {code}, joins its "
-        f"parts by “&&”: behind a part that fails a shell runs nothing of that chain, and the exit code does not say which part it was."
+        f"**That a chain runs to its end.** The command of message {index}, which ended with exit code {code}, joins "
+        "its parts by “&&”: behind a part that fails a shell runs nothing of that chain, and the exit code does not "
+        "say which part it was."
     )
 
 
@@ -128,8 +135,8 @@ def assumed_reading(index: int, sent: int, other: int, begun: int) -> str:
     if begun < sent:
         raise AssertionError("it did not wait")
     return (
-        f"**That what is typed is read at once.** Message {index} was sent {pause(begun - sent)} before message {other}, "
-        f"the first answer to it, began."
+        f"**That what is typed is read at once.** Message {index} was sent {pause(begun - sent)} before "
+        f"message {other}, the first answer to it, began."
     )
 
 

@@ -51,10 +51,12 @@ def latest_summary(text: str) -> str:
 
 def turns_before(typed: int, answered: int) -> str:
     """From the numbers of turns a person typed, and of answers, before the target."""
-    return (
-        f"By then the user had typed {count(typed, 'message', 'messages')}, and the assistant had answered with "
-        f"{count(answered, 'message', 'messages')}."
-    )
+    return f"Before it lie {_turns(typed, answered)}."
+
+
+def _turns(typed: int, answered: int) -> str:
+    turns = [count(typed, "user turn", "user turns")] if typed else []
+    return listed([*turns, *([count(answered, "assistant message", "assistant messages")] if answered else [])])
 
 
 def requests_before(*texts: str) -> str:
@@ -74,7 +76,8 @@ def was_reached(index: int, reached: str) -> str:
     step = _LISTED.sub("", reached)
     if step.startswith("first success of"):
         return f"Message {index} has the {step}."
-    return f"In message {index} {done.get(step, re.sub(r' works (again )?after failing.*', ' worked again after failing', step))}."
+    again = re.sub(r" works (again )?after failing.*", " worked again after failing", step)
+    return f"In message {index} {done.get(step, again)}."
 
 
 def leaned_on(term: str, index: int, sentence: str, text: str) -> str:
@@ -231,9 +234,14 @@ def only_the_request_before(index: int) -> str:
     return f"Nothing but message {index}, the request itself, comes before it."
 
 
-def stood(index: int, text: str) -> str:
+def stood(index: int, text: str, *, form: int = 0) -> str:
     """From an earlier answer's words, as far as they are listed."""
-    return f"Message {index} had put it so: {quoted(text, 200)}."
+    said = quoted(text, 200)
+    return (
+        f"Message {index} had put it so: {said}.",
+        f"In message {index} the state of things was {said}.",
+        f"Message {index} then had {said}.",
+    )[form]
 
 
 def made(name: str, path: str) -> str:
@@ -248,8 +256,7 @@ def stands_at(index: int, at: int, begun: int, ended: int) -> str:
 
 def behind_it(answered: int, typed: int) -> str:
     """From the numbers of answers, and of turns that a person typed, after the target."""
-    turns = count(typed, "message that the user typed", "messages that the user typed")
-    return f"Behind it lie {count(answered, 'answer', 'answers')} and {turns}."
+    return f"Behind it lie {_turns(typed, answered)}."
 
 
 def at_time(begun: int) -> str:

@@ -13,7 +13,7 @@ _WORDS = 60
 
 
 def title(kind: str, index: int, detail: str) -> str:
-    """From what kind of message it is, its number, and the words that tell it from others of its kind, if it has any."""
+    """From what kind of message it is, its number, and the words that tell it from others, if it has any."""
     noun = LESSONS[kind].noun
     return f"# {noun}: {detail} in Message {index}" if detail else f"# {noun}: Message {index}"
 
