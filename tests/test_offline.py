@@ -98,6 +98,9 @@ class Raw:
                 return field.message
             case "jumped":
                 return field.value and field.message
+            case "flat":
+                assert all(piece in " ".join(_said_in(message).split()) for piece in _pieces(field.value)), field
+                return field.value
             case "kind":
                 kinds = {finding.kind for finding in diagnose(self.session, self.target)}
                 assert field.value in {*kinds, "assistant", "user", "silent", "by-user"}
@@ -135,6 +138,10 @@ class Raw:
 
 
 _SAME: Any = object()
+
+
+def _said_in(message: dict[str, Any]) -> str:
+    return "\n".join(part.get("text", "") for part in message["parts"] if part.get("type") == "text")
 
 
 def _pieces(words: str) -> list[str]:

@@ -75,6 +75,10 @@ class Facts:
         """The words of a listed message; "" when it has none, for what it consists of is no quotation."""
         return Field(entry.index, "text", entry.text if entry.spoken else "")
 
+    def flat(self, entry: OutlineEntry) -> Field:
+        """The same on one line, as far as it is listed."""
+        return Field(entry.index, "flat", entry.text if entry.spoken else "")
+
     def subject(self, excerpt: Excerpt, call: Passage) -> Field:
         """What a call is about."""
         argument, value = call.subject

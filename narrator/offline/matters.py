@@ -22,10 +22,13 @@ OFFLINE = "*Written offline, without a model: every sentence about the session i
 QUIET = "The record states no failure, no interruption and no other irregularity for this message."
 _PARTS = 5
 """Parts of the target that are reproduced."""
+_SAME = "of the same turn"
 _NEAR = 8
 """How far from the target a turn is told of in its place, and not as what the session was about."""
 _NEXT = "In the next request"
 """How the sentence of a finding begins that says what became of the message."""
+_NOTHING = "Nothing of it is recorded"
+"""How one begins that says again that the message is empty."""
 _NEXT_TYPED = "The next message is the user's"
 """How the sentence of a finding begins that a reading says again."""
 
@@ -146,12 +149,14 @@ def _reached(facts: Facts) -> Iterator[Point]:
     """What had been reached, and what earlier answers said of how things stood."""
     target = facts.target.index
     entries = [entry for entry in facts.context.outline.entries if 0 < entry.index < target - _NEAR]
-    for entry in [e for e in entries if e.reached and not e.reached.startswith("said")][-2:]:
+    steps = {e.reached.split(" (")[0]: e for e in entries if e.reached and not e.reached.startswith("said")}
+    for entry in list(steps.values())[-2:]:
         reached = Field(entry.index, "reached", entry.reached.split("; said")[0])
-        yield point(150, state(say.was_reached, facts.number(entry.index), reached))
-    said = [entry for entry in entries if entry.kind == "answer" and entry.spoken and len(entry.text) > 60]
+        yield point(150, state(say.was_reached, facts.number(entry.index), reached, facts.flat(entry)))
+    since = facts.context.latest.get("compaction-summary", 0)
+    said = [e for e in entries if e.kind == "answer" and e.spoken and len(e.text) > 60 and e.index > since]
     for form, entry in enumerate(said[-3:]):
-        yield point(120 + form, state(say.stood, facts.number(entry.index), facts.said(entry), form=form))
+        yield point(120 + form, state(say.stood, facts.number(entry.index), facts.flat(entry), form=form))
 
 
 def explain(facts: Facts) -> Paragraphs:
@@ -159,9 +164,10 @@ def explain(facts: Facts) -> Paragraphs:
     target, lesson = facts.target, LESSONS[kind_of(facts)]
     rest = [c for n, finding in enumerate(facts.found) for c in sentences_of(finding)[n < 2 :]]
     read = [point(350, claim) for claim in _readings(facts)]
-    left = (_NEXT, *([_NEXT_TYPED] if read else []))
+    left = (_NEXT, *([_NEXT_TYPED] if read else []), *([] if target.passages else [_NOTHING]))
     known = [point(700 - 10 * n, claim) for n, claim in enumerate(rest) if not claim.text.startswith(left)]
-    known += [point(400 - n, claim) for n, claim in enumerate(_neighbours(facts))]
+    said = " ".join(claim.text for claim in rest)
+    known += [point(400 - n, claim) for n, claim in enumerate(_neighbours(facts, said))]
     thought = first_of(target, "reasoning")
     if thought is not None and target.role == "assistant" and not facts.kinds & {"aborted", "reasoning-only"}:
         known.insert(0, point(500, state(say.reasoned, Field(target.index, thought.at, thought.text))))
@@ -169,21 +175,22 @@ def explain(facts: Facts) -> Paragraphs:
     return [[*known, *quiet], [*read, point(250, frame(lesson.unknown))]]
 
 
-def _neighbours(facts: Facts) -> Iterator[Claim]:
-    """What the fields of the messages round it say of how it came."""
+def _neighbours(facts: Facts, said: str) -> Iterator[Claim]:
+    """What the fields of the messages round it say of how it came, and `said` does not."""
     target, typed = facts.target, facts.latest("typed")
     if typed is not None and typed.index < target.index - 1:
         index, since = facts.number(typed.index), Field(None, "count(typed since)", 0)
         yield state(say.nothing_typed_since, index, since, cite=(typed.index, target.index))
     before = facts.at(target.index - 1)
-    if before is not None and before.parent is not None and before.parent == target.parent:
+    if before is not None and before.parent is not None and before.parent == target.parent and _SAME not in said:
         parent = Field(before.index, facts.names.get("parent", "parent"), before.parent)
         yield state(say.same_turn, facts.number(before.index), parent, cite=(before.index, target.index))
     running = facts.at(target.during)
     if running is not None:
         times = (facts.field(running, "created"), facts.field(running, "completed"))
         yield state(say.sent_while_running, facts.field(target, "created"), facts.number(running.index), *times)
-    if target.kind == "compaction-request" and before is not None and before.finish and before.tokens:
+    told = "tokens going in" in said
+    if target.kind == "compaction-request" and not told and before is not None and before.finish and before.tokens:
         new, cached, _ = facts.tokens(before)
         yield state(say.loop_was_going_on, facts.number(before.index), facts.field(before, "finish"), new, cached)
 
@@ -231,5 +238,9 @@ def give_outcome(facts: Facts) -> Paragraphs:
     for call in made[:3]:
         subject, name = facts.subject(facts.target, call), facts.named(facts.target, call, "name", call.tool)
         claims.append(state(say.made, name, subject))
+    summary = facts.target if facts.target.kind == "compaction-summary" else facts.at(facts.target.index + 1)
+    text = facts.words(summary)
+    if summary and text and summary.kind == "compaction-summary" and text.value.count("\n## ") > 1:
+        claims.append(state(say.has_parts, facts.number(summary.index), text._replace(name=f"part({text.name})")))
     linked = [point(200 - n, _linked(facts, say.was_taken_up, one)) for n, one in enumerate(links_on(facts))]
     return [[*(point(400, claim) for claim in claims), *linked]]

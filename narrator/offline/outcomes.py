@@ -75,7 +75,7 @@ def measure(facts: Facts) -> Iterator[Claim]:
     settled = next((e for e in facts.context.window if e.index > target.index and _SETTLED in e.why), None)
     if settled is not None and "command-failed" in facts.kinds and (settled.created or 0) >= begun:
         yield state(readings.was_settled, *_pair(facts, target, "created", settled))
-    elif target.role == "user" and (answer := _first_answer(facts)) is not None and answer.created is not None:
+    elif target.kind == "typed" and (answer := _first_answer(facts)) is not None and answer.created is not None:
         yield state(readings.was_answered, *_pair(facts, target, "created", answer))
     elif facts.kinds & {"aborted", "provider-error", "cut-off", "empty-completion", "reasoning-only"}:
         answered = [e for e in facts.context.window if e.index > target.index and e.kind == "answer"]
@@ -157,7 +157,7 @@ def find_good(facts: Facts) -> Paragraphs:
     points = []
     for entry in [e for e in reached if not e.reached.startswith("said")][:3]:
         field = Field(entry.index, "reached", entry.reached.split("; said")[0])
-        points.append(point(200, state(say.was_reached, facts.number(entry.index), field)))
+        points.append(point(200, state(say.was_reached, facts.number(entry.index), field, facts.flat(entry))))
     settled = [e for e in facts.context.window if e.index > facts.target.index and _SETTLED in e.why]
     for excerpt in settled[:1]:
         cite = (facts.target.index, excerpt.index)

@@ -20,6 +20,8 @@ _TELLING = re.compile(
 _WHOLE = re.compile(r"[^\n]*\n?\[… [^\n]* left out …\][^\n]*\n?[^\n]*")
 """Where something was left out of a text, with the lines round it: they may not be whole."""
 _FIGURE = re.compile(r"\d")
+_SHORT = 110
+"""Characters of a text that is quoted whole."""
 _MOST_LINE = 150
 """Characters of a line of output that are quoted."""
 
@@ -44,7 +46,9 @@ def cut(text: str, limit: int) -> str:
 
 
 def quoted(text: str, limit: int = 180) -> str:
-    """The opening of a text in quotation marks; `…` says that it goes on."""
+    """The opening of a text in quotation marks, or all of a short one; `…` says that it goes on."""
+    if len(text) <= _SHORT and "\n" not in text.strip():
+        return f"“{literal(text)}”"
     shown = opening(text, limit)
     return f"“{literal(shown)}{'' if shown == one_line(text) or shown.endswith('…') else ' …'}”"
 

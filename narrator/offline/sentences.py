@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from narrator.clock import span, stamp
-from narrator.markdown import code_span
+from narrator.markdown import code_span, literal
 from narrator.offline.quoting import count, listed, place, quoted, whole
 
 _LISTED = re.compile(r" \(msg .*|; said .*|said .*")
@@ -67,15 +67,15 @@ def requests_before(*texts: str) -> str:
     return f"The last turns that the user had typed before it were, in this order, {said}."
 
 
-def was_reached(index: int, reached: str) -> str:
-    """From a message in which something was reached, and what."""
+def was_reached(index: int, reached: str, text: str) -> str:
+    """From a message in which something was reached, what, and the message's words."""
     done = {
         "a commit": "a commit was made",
         "the list of things to do is finished": "the list of things to do was finished",
     }
     step = _LISTED.sub("", reached)
     if step.startswith("first success of"):
-        return f"Message {index} has the {step}."
+        return f"Message {index} has the {step}{f', with the words {quoted(text)}' if text else ''}."
     again = re.sub(r" works (again )?after failing.*", " worked again after failing", step)
     return f"In message {index} {done.get(step, again)}."
 
@@ -242,6 +242,13 @@ def stood(index: int, text: str, *, form: int = 0) -> str:
         f"In message {index} the state of things was {said}.",
         f"Message {index} then had {said}.",
     )[form]
+
+
+def has_parts(index: int, text: str) -> str:
+    """From a summary's text: its headings."""
+    parts = [line.lstrip("# ").strip() for line in text.split("\n") if line.startswith("## ")]
+    shown = listed([f"“{literal(part)}”" for part in parts[:8]])
+    return f"What message {index} carries on stands under the headings {shown}."
 
 
 def made(name: str, path: str) -> str:

@@ -12,11 +12,14 @@ from narrator.offline.facts import Facts, first_of
 from narrator.offline.steps import tell_turns
 from narrator.offline.weighing import count_words
 
-_NEAR, _FAR, _CLOSE = 8, 5, 2
-"""Messages next to the target that may be told of, those farther off, and those that are told of in any case."""
+_NEAR, _ON, _FAR, _CLOSE = 8, 15, 5, 2
+"""Messages before and after the target that may be told of, those farther off, and those told of in any case."""
 _BEFORE = re.compile(r"the same (?:command|file) as in msg .*|a call failed here on the way .*")
 _SETTLES = re.compile(r".* succeeds here")
-_AFTER = re.compile(r".* (?:succeeds|fails|ends) here|.* is used here next")
+_AFTER = re.compile(r".* (?:succeeds|fails) here|.* is used here next|the turn of msg \d+ ends here")
+_NEXT_TURN = re.compile(r"the turn after that of msg \d+ ends here")
+_NO_LEAD = re.compile(r"a call failed here on the way .*")
+"""What is told by the step itself."""
 
 
 def tell_before(facts: Facts, but: frozenset[int], words: int) -> list[list[Claim]]:
@@ -30,8 +33,9 @@ def tell_before(facts: Facts, but: frozenset[int], words: int) -> list[list[Clai
 def tell_after(facts: Facts, words: int) -> list[list[Claim]]:
     """What followed: the messages right behind the target, then how the matter was settled."""
     target = facts.target.index
-    near = [e for e in facts.context.window if target < e.index <= target + _NEAR]
-    far = [e for e in facts.context.window if e.index > target + _NEAR and _AFTER.fullmatch(e.why)]
+    near = [e for e in facts.context.window if target < e.index <= target + _ON]
+    far = [e for e in facts.context.window if e.index > target + _ON and _AFTER.fullmatch(e.why)]
+    far = far or [e for e in facts.context.window if e.index > target + _ON and _NEXT_TURN.fullmatch(e.why)][:1]
     return _tell(facts, [*near, *far[:_FAR]], words)
 
 
@@ -47,7 +51,8 @@ def _lead(facts: Facts) -> Callable[[Excerpt], Claim | None]:
     """Of a message far off, the sentence that says what it has to do with the target."""
 
     def lead(excerpt: Excerpt) -> Claim | None:
-        if abs(excerpt.index - facts.target.index) <= _NEAR or not readings.bears(excerpt.why, excerpt.index):
+        near = facts.target.index - _NEAR <= excerpt.index <= facts.target.index + _NEAR
+        if near or _NO_LEAD.fullmatch(excerpt.why) or not readings.bears(excerpt.why, excerpt.index):
             return None
         cite = {excerpt.index, *(int(name) for name in re.findall(r"msg (\d+)", excerpt.why))}
         why, number = Field(excerpt.index, "why", excerpt.why), facts.number(excerpt.index)
@@ -59,8 +64,9 @@ def _lead(facts: Facts) -> Callable[[Excerpt], Claim | None]:
 def _weight(facts: Facts, excerpt: Excerpt) -> int:
     """How much a turn deserves to be told of."""
     distance = abs(excerpt.index - facts.target.index)
-    settles = 90 * (_SETTLES.fullmatch(excerpt.why) is not None) + 40 * bool(excerpt.why and distance > _NEAR)
-    near = max(0, 60 - 7 * distance) + 60 * (distance <= 1) + 20 * (distance <= _CLOSE)
+    settles = 90 * (_SETTLES.fullmatch(excerpt.why) is not None) + 25 * bool(excerpt.why and distance > _NEAR)
+    near = max(0, 90 - 8 * distance) + 60 * (distance <= 1) + 20 * (distance <= _CLOSE)
+    near += 25 * (excerpt.finish == "stop")
     failed = any(p.exit or p.kind == "error" for p in excerpt.passages)
     said = first_of(excerpt, "text") is not None
     return settles + near + 35 * failed + 12 * said + 30 * (excerpt.role == "user")
