@@ -6,6 +6,8 @@ stand in a row. Everything else that varies follows from the values.
 
 from __future__ import annotations
 
+import re
+
 from narrator.clock import stamp
 from narrator.markdown import code_span, literal
 from narrator.offline.quoting import code, count, cut, listed, place, quoted, whole
@@ -85,7 +87,9 @@ def assistant_did(  # a step is told whole
         return f"{where.capitalize()}{'the' if where else 'The'} assistant wrote {quoted(text)} and {act}."
     if form == 1:
         return f"{'The' if where else 'Next the'} assistant wrote {where}{quoted(text)} and {act}."
-    return f"With the words {quoted(text)} {'the assistant' if where else 'it'} {where}{act}."
+    if where:
+        return f"Message {jumped} has {quoted(text)}; with these words the assistant {act}."
+    return f"With the words {quoted(text)} it {act}."
 
 
 _DONE = {
@@ -124,8 +128,21 @@ def _ran(command: str, about: str, *, again: bool) -> str:
     gloss = f" (“{literal(one_line(about))}”)" if about.strip() else ""
     if again:
         return f"ran the same command again{gloss}"
-    head = code(command, 60 if gloss else 90)
+    limit = 60 if gloss else 90
+    if found := _REMOTE.match(lines[0].strip()):
+        waited = f"waited ({code_span(found[1])}) and " if found[1] else ""
+        return f"{waited}ran {code(_closed(found[2]), limit)} over ssh{gloss}"
+    head = code(command, limit)
     return f"ran {head}{gloss}" if len(lines) == 1 else f"ran {len(lines)} lines that begin {head}{gloss}"
+
+
+_REMOTE = re.compile(r"(?:(sleep \d+)\s*(?:&&|;)\s*)?ssh (?:-\S+ )*\S+ ['\"](.{8,})")
+"""A command for another machine, perhaps after a wait."""
+
+
+def _closed(inner: str) -> str:
+    """A command without the quote that closes it."""
+    return inner[:-1] if inner[-1] in "'\"" and inner.count(inner[-1]) % 2 else inner
 
 
 def call_printed(  # a result is told whole

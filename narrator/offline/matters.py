@@ -67,7 +67,7 @@ def _opening_request(facts: Facts) -> Claim:
 
 def show_message(facts: Facts, words: int) -> Paragraphs:
     """The target, and what its fields say of it."""
-    target, limit = facts.target, max(240, 6 * words)
+    target, limit = facts.target, max(240, 4 * words)
     claims = [
         _held(facts),
         state(say.began_and_ended, facts.field(target, "created"), facts.field(target, "completed")),
@@ -140,9 +140,10 @@ def _asked(facts: Facts) -> Iterator[Point]:
     target = facts.target
     elsewhere = {0, target.parent, *range(target.index - _NEAR, target.index)}
     typed = [e for e in facts.context.window if e.kind == "typed" and e.index < target.index]
-    told = [words for e in typed if e.index not in elsewhere and (words := facts.words(e))]
+    told = {words.value: words for e in typed if e.index not in elsewhere and (words := facts.words(e))}
     if told:
-        yield point(450, state(say.requests_before, *told[-3:]))
+        last = sorted(told.values(), key=lambda words: words.message or 0)[-3:]
+        yield point(450, state(say.requests_before, *last))
 
 
 def _reached(facts: Facts) -> Iterator[Point]:
@@ -168,7 +169,9 @@ def explain(facts: Facts) -> Paragraphs:
     known = [point(700 - 10 * n, claim) for n, claim in enumerate(rest) if not claim.text.startswith(left)]
     said = " ".join(claim.text for claim in rest)
     known += [point(400 - n, claim) for n, claim in enumerate(_neighbours(facts, said))]
-    thought = first_of(target, "reasoning")
+    output, thought = first_of(target, "output"), first_of(target, "reasoning")
+    if output is not None and output.exit and (line := facts.line(target, output)).value:
+        known.append(point(600, state(say.told_of_failure, line)))
     if thought is not None and target.role == "assistant" and not facts.kinds & {"aborted", "reasoning-only"}:
         known.insert(0, point(500, state(say.reasoned, Field(target.index, thought.at, thought.text))))
     quiet = [] if known or facts.found else [point(500, frame(QUIET))]

@@ -18,6 +18,8 @@ from narrator.style import Section, Style
 _ENGLISH: str = Style.model_fields["language"].default
 _TRIES, _TIGHTER = 8, 0.9
 """How often an essay that is too long is written again with less room for each part, and how much less."""
+_SHORT = 400
+"""Words of an essay that does without a line on how it was written; the page says so anyhow."""
 _PREFIX = re.compile(r"`# (\w[\w ]*: )`")
 """What a style wants each title to begin with."""
 _BRACKET = re.compile(r"\[msg ")
@@ -80,11 +82,11 @@ def _measured(
 
 def _write(facts: Facts, style: Style, parts: Sequence[Section], factor: float) -> list[list[Claim]]:
     essay: list[list[Claim]] = [[_title(facts, style)]]
-    said: set[str] = set()
+    said, is_short = set[str](), style.words.most < _SHORT
     for part in parts:
         room = max(1, round(part.words.most * factor))
         told = [_unsaid(claims, said) for claims in _tell(facts, part, room)]
-        told = [claims for claims in told if claims]
+        told = [claims for claims in told if claims and not (is_short and claims[0].text == matters.OFFLINE)]
         if told and part.heading:
             essay.append([_heading(facts, style, part)])
         essay += told

@@ -88,5 +88,6 @@ def telling_line(output: str, *, failed: bool) -> str:
         named = [line for line in lines if _TELLING.search(line)]
         return (named or lines or [""])[-1]
     short = [line for line in lines if len(line) <= _MOST_LINE]
+    short = [line for line in short if line[0] not in "#{[<"] or short
     good = [line for line in short if " " in line and (_TELLING.search(line) or _FIGURE.search(line))]
     return (good or short or lines or [""])[0]

@@ -9,7 +9,7 @@ import re
 
 from narrator.clock import span, stamp
 from narrator.markdown import code_span, literal
-from narrator.offline.quoting import count, listed, place, quoted, whole
+from narrator.offline.quoting import code, count, listed, place, quoted, whole
 
 _LISTED = re.compile(r" \(msg .*|; said .*|said .*")
 
@@ -186,6 +186,11 @@ def nothing_typed_since(typed: int, number: int) -> str:
     if number:
         raise AssertionError("the last turn is not the last")
     return f"Between message {typed} and this one the user typed no message."
+
+
+def told_of_failure(line: str) -> str:
+    """From the line of a failed command's output that says most."""
+    return f"What the output says of it is {code(line, 150)}."
 
 
 def reasoned(text: str) -> str:

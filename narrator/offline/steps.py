@@ -92,7 +92,7 @@ class _Teller:
 
     def tell(self, excerpt: Excerpt, lead: Claim | None) -> list[Claim]:
         """What one message did, and what the record knows of it."""
-        jumped = self.jumps(excerpt) or (self._last is None and excerpt.index != self._facts.target.index + 1)
+        jumped = self.jumps(excerpt) or (self._last is None and excerpt.index - self._facts.target.index not in (0, 1))
         self.opens = self.opens or lead is not None
         claims = [lead] if lead else []
         claims += self._spoken(excerpt, excerpt.index if jumped and not lead else None)
