@@ -51,7 +51,7 @@ def introduce(facts: Facts) -> Paragraphs:
     target = facts.target
     place = state(say.role_and_place, facts.field(target, "role"), Field(None, "count(all)", facts.context.count),
                   facts.number(target.index))  # fmt: skip
-    known = [point(600 - 200 * n, sentences_of(finding)[0]) for n, finding in enumerate(facts.found[:2])]
+    known = [point(400 if n else KEPT, sentences_of(finding)[0]) for n, finding in enumerate(facts.found[:2])]
     if not known and target.index:
         known = [point(300, *tell_turns(facts, [target])[0][:2])] if tell_turns(facts, [target]) else []
     point_of = frame(LESSONS[kind_of(facts)].point)
@@ -97,6 +97,8 @@ def _held(facts: Facts) -> Claim | None:
     if not target.passages:
         return state(say.nothing_in_it, cite=(target.index,))
     if target.role != "assistant" or any(p.kind == "left-out" for p in target.passages):
+        return None
+    if not target.calls and not first_of(target, "reasoning"):
         return None
     texts = Field(target.index, "count(text)", sum(p.kind == "text" for p in target.passages))
     thoughts = Field(target.index, "count(reasoning)", sum(p.kind == "reasoning" for p in target.passages))
@@ -171,7 +173,7 @@ def explain(facts: Facts) -> Paragraphs:
     known += [point(400 - n, claim) for n, claim in enumerate(_neighbours(facts, said))]
     output, thought = first_of(target, "output"), first_of(target, "reasoning")
     if output is not None and output.exit and (line := facts.line(target, output)).value:
-        known.append(point(600, state(say.told_of_failure, line)))
+        known.insert(0, point(600, state(say.told_of_failure, line)))
     if thought is not None and target.role == "assistant" and not facts.kinds & {"aborted", "reasoning-only"}:
         known.insert(0, point(500, state(say.reasoned, Field(target.index, thought.at, thought.text))))
     quiet = [] if known or facts.found else [point(500, frame(QUIET))]

@@ -18,6 +18,8 @@ from narrator.passages import Passage
 NO_COST = "The record counts no time and no tokens that it cost."
 NO_ACTIONS = "The record names no open action. What such a case asks for:"
 _A_SECOND = 1000
+_ROOM = 45
+"""Words that a rule may have in any case."""
 _EVENTS_BEFORE, _EVENTS_AFTER = 4, 6
 
 
@@ -44,7 +46,7 @@ def _assumed(facts: Facts) -> Iterator[Claim]:
     if target.kind == "compaction-request" and before is not None and (call := _run(before)):
         name = facts.named(before, call, "name", call.tool)
         yield state(readings.assumed_to_be_carried, facts.number(before.index), name, facts.subject(before, call))
-    for excerpt in facts.context.window:
+    for excerpt in facts.context.window if target.calls else ():
         if excerpt.index > target.index and excerpt.why.endswith("fails here"):
             why = Field(excerpt.index, "why", excerpt.why)
             cite = (target.index, excerpt.index)
@@ -87,9 +89,11 @@ def measure(facts: Facts) -> Iterator[Claim]:
 _SETTLED = "succeeds here"
 
 
-def draw_lesson(facts: Facts) -> Paragraphs:
-    """One rule, and how far it was here to what settled the matter."""
-    return [[point(KEPT, frame(LESSONS[kind_of(facts)].rule)), *(point(300, claim) for claim in measure(facts))]]
+def draw_lesson(facts: Facts, words: int) -> Paragraphs:
+    """One rule, or a sentence where there is no room for one, and how far it was here to what settled the matter."""
+    lesson = LESSONS[kind_of(facts)]
+    rule = lesson.rule if len(lesson.rule.split()) <= max(words, _ROOM) else lesson.point
+    return [[point(KEPT, frame(rule)), *(point(300, claim) for claim in measure(facts))]]
 
 
 def conclude(facts: Facts) -> Paragraphs:
@@ -133,9 +137,10 @@ def list_times(facts: Facts) -> Paragraphs:
         near = target - _EVENTS_BEFORE <= excerpt.index <= target + _EVENTS_AFTER
         if excerpt.created is None or not (near or _SETTLED in excerpt.why):
             continue
-        told = [claim for claims in tell_turns(facts, [excerpt]) for claim in claims][:2]
+        failed = any(passage.exit or passage.kind == "error" for passage in excerpt.passages)
+        told = [claim for claims in tell_turns(facts, [excerpt]) for claim in claims][: 1 + failed]
         if told:
-            weight = 300 - 20 * abs(excerpt.index - target) if near else 250
+            weight = 300 - 20 * abs(excerpt.index - target) if near else 290
             lines.append([point(weight, state(say.at_time, facts.field(excerpt, "created")), *told)])
     return lines
 

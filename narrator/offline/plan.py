@@ -36,6 +36,9 @@ _HEADINGS = {
     "conclusion": "Where It Stands",
 }
 
+_LEAST, _SPARE = 30, frozenset(["assumptions", "input", "output", "conclusion", "contributing", "went-well"])
+"""Words below which some parts are left out, and which: what remains is told in whole sentences."""
+
 Paragraph = tuple[Claim, ...]
 
 
@@ -55,6 +58,10 @@ def plan_essay(context: Context, style: Style) -> Plan:
         notes.append(f"left out, since its manifest names no matter for it: {', '.join(unknown)}")
     if style.language != _ENGLISH:
         notes.append(f"written in English, not in {style.language}: the offline writer knows no other language")
+    spare = [part for part in parts if part.matter in _SPARE and part.words.most < _LEAST]
+    if spare:
+        parts = [part for part in parts if part not in spare]
+        notes.append(f"left out, since there is no room for a sentence of it: {', '.join(part.name for part in spare)}")
     factor = 1.0
     essay, words, cited = _measured(facts, style, parts, factor)
     for _ in range(_TRIES):
@@ -107,6 +114,8 @@ def _tell(facts: Facts, part: Section, room: int) -> list[list[Claim]]:
         return _before(facts, room)
     if part.matter == "after":
         return turning.tell_after(facts, room) or [[_nothing_after(facts)]]
+    if part.matter == "lesson":
+        return fit(outcomes.draw_lesson(facts, room), room)
     if part.matter == "message":
         return fit(matters.show_message(facts, room), room)
     return fit(_MATTERS[part.matter or ""](facts), room)
@@ -133,7 +142,6 @@ _MATTERS: dict[str, Callable[[Facts], list[list[Point]]]] = {
     "assumptions": outcomes.name_assumptions,
     "input": matters.give_knowledge,
     "output": matters.give_outcome,
-    "lesson": outcomes.draw_lesson,
     "conclusion": outcomes.conclude,
     "impact": outcomes.weigh_impact,
     "timeline": outcomes.list_times,

@@ -47,7 +47,7 @@ def cut(text: str, limit: int) -> str:
 
 def quoted(text: str, limit: int = 180) -> str:
     """The opening of a text in quotation marks, or all of a short one; `…` says that it goes on."""
-    if len(text) <= _SHORT and "\n" not in text.strip():
+    if len(text) <= min(_SHORT, limit) and "\n" not in text.strip():
         return f"“{literal(text)}”"
     shown = opening(text, limit)
     return f"“{literal(shown)}{'' if shown == one_line(text) or shown.endswith('…') else ' …'}”"

@@ -16,34 +16,33 @@ def bears(why: str, index: int) -> str:
     """From why a message that lies farther off bears on the target."""
     for pattern, words in _BEARING:
         if found := pattern.fullmatch(why):
-            return f"{words.format(*found.groups(), index=index)}."
+            said = words.format(*(_NOUNS.get(group, group) for group in found.groups()), index=index)
+            return f"{said[0].upper()}{said[1:]}."
     return ""
 
 
+_NOUNS = {"command": "the command", "file": "a call on the file"}
 _BEARING = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"the (command|file) of msg (\d+) succeeds here", "The {0} of message {1} succeeds in message {index}"),
+        (r"the (command|file) of msg (\d+) succeeds here", "{0} of message {1} succeeds in message {index}"),
         (
             r"a command much like the command of msg (\d+) succeeds here",
-            "A command much like that of message {0} succeeds in message {index}",
+            "a command much like that of message {0} succeeds in message {index}",
         ),
-        (r"the (command|file) of msg (\d+) fails here", "The {0} of message {1} fails in message {index}"),
-        (
-            r"the (command|file) of msg (\d+) is used here next",
-            "The {0} of message {1} comes up again in message {index}",
-        ),
+        (r"the (command|file) of msg (\d+) fails here", "{0} of message {1} fails in message {index}"),
+        (r"the (command|file) of msg (\d+) is used here next", "{0} of message {1} comes up again in message {index}"),
         (
             r"the same (command|file) as in msg (\d+) failed here",
-            "In message {index} the {0} of message {1} had failed before",
+            "in message {index} {0} of message {1} had failed before",
         ),
         (
             r"the same (command|file) as in msg (\d+) was used here last before it",
-            "The {0} of message {1} had last come up in message {index}",
+            "{0} of message {1} had last come up in message {index}",
         ),
-        (r"a call failed here on the way to msg (\d+)", "On the way a call had failed in message {index}"),
-        (r"the turn of msg (\d+) ends here", "The turn ends with message {index}"),
-        (r"the turn after that of msg (\d+) ends here", "A later turn ends with message {index}"),
+        (r"a call failed here on the way to msg (\d+)", "on the way a call had failed in message {index}"),
+        (r"the turn of msg (\d+) ends here", "the turn ends with message {index}"),
+        (r"the turn after that of msg (\d+) ends here", "a later turn ends with message {index}"),
     )
 )
 """Why a message is shown (`narrator.bearing`), and the same for a reader."""

@@ -155,7 +155,7 @@ def no_tokens(new: int, cached: int, out: int) -> str:
 def holds(texts: int, thoughts: int, calls: int) -> str:
     """From the numbers of the target's texts, stretches of reasoning, and calls."""
     parts = [
-        count(number, one, many)
+        f"a {one}" if number == 1 else f"{number} {many}"
         for number, one, many in (
             (texts, "text", "texts"),
             (thoughts, "stretch of reasoning", "stretches of reasoning"),

@@ -25,8 +25,12 @@ _NO_LEAD = re.compile(r"a call failed here on the way .*")
 def tell_before(facts: Facts, but: frozenset[int], words: int) -> list[list[Claim]]:
     """What led to the target, in order: what bears on it from afar, then the messages right before it."""
     target = facts.target.index
+    if _only_speaks(facts.target):
+        but |= {e.index for e in facts.context.window if e.index < target - _NEAR}
     near = [e for e in facts.context.window if max(target - _NEAR, 0) <= e.index < target and e.index not in but]
-    far = [e for e in facts.context.window if e.index < target - _NEAR and _BEFORE.fullmatch(e.why)]
+    far = [
+        e for e in facts.context.window if e.index < target - _NEAR and e.index not in but and _BEFORE.fullmatch(e.why)
+    ]
     return _tell(facts, [*far[-_FAR:], *near], words)
 
 
@@ -35,6 +39,7 @@ def tell_after(facts: Facts, words: int) -> list[list[Claim]]:
     target = facts.target.index
     near = [e for e in facts.context.window if target < e.index <= target + _ON]
     far = [e for e in facts.context.window if e.index > target + _ON and _AFTER.fullmatch(e.why)]
+    far = [] if _only_speaks(facts.target) else far
     far = far or [e for e in facts.context.window if e.index > target + _ON and _NEXT_TURN.fullmatch(e.why)][:1]
     return _tell(facts, [*near, *far[:_FAR]], words)
 
@@ -45,6 +50,11 @@ def _tell(facts: Facts, excerpts: Sequence[Excerpt], words: int) -> list[list[Cl
     while count_words(told := tell_turns(facts, kept, _lead(facts))) > words and len(kept) > 1:
         kept.remove(min(kept, key=lambda excerpt: (_weight(facts, excerpt), -excerpt.index)))
     return told
+
+
+def _only_speaks(excerpt: Excerpt) -> bool:
+    """Whether a message is an answer in words alone: what calls came to bears on it no more than on its neighbours."""
+    return excerpt.role == "assistant" and not excerpt.calls and first_of(excerpt, "text") is not None
 
 
 def _lead(facts: Facts) -> Callable[[Excerpt], Claim | None]:
