@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from narrator.errors import StyleError, reason
 
 LONGEST = 2000
-"""Lines of a manifest in which the place of a setting is looked for."""
+"""Lines that say something, of a manifest in which the place of a setting is looked for."""
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 
 
@@ -28,25 +28,21 @@ class Manifest(NamedTuple):
         TOML's parser tells no places, so it is asked of longer and longer beginnings of the file which is the first
         that has the key. What is nowhere belongs before all tables: line 1.
         """
+        said = [number for number, line in enumerate(self.lines) if re.match(r"\s*[^\s#]", line)][:LONGEST]
         for depth in range(len(place), 0, -1):
             begun = 0
-            for count in range(1, min(len(self.lines), LONGEST) + 1):
-                settings = _parsed(self.lines[:count])
+            for number in said:
+                settings = _parsed(self.lines[: number + 1])
                 if settings is None:
                     continue
                 if _has(settings, place[:depth]):
-                    return self._first_from(begun)
-                begun = count
+                    return min(line for line in said if line >= begun) + 1
+                begun = number + 1
         return 1
 
     def error(self, place: Sequence[int | str], says: str) -> StyleError:
         """An error at the line of a setting."""
         return StyleError(f"{self.path}, line {self.line(place)}: {says}")
-
-    def _first_from(self, begun: int) -> int:
-        """The first line after so many that says anything."""
-        said = (number for number in range(begun, len(self.lines)) if re.match(r"\s*[^\s#]", self.lines[number]))
-        return next(said, begun) + 1
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MANIFEST = "style.toml"
+USUAL = "essay"
+"""The style that is taken where none is named."""
 MOST = 100_000
 """Words or citations that no essay has."""
 
@@ -125,7 +127,7 @@ def load_style(name: str) -> Style:
     Raises:
         StyleError: no such style (the others are listed), or its manifest is wrong (file and line are named).
     """
-    shipped = folders("prompts")
+    shipped = _shipped()
     folder = shipped.get(name) or Path(name)
     if not name.strip() or not folder.is_dir():
         raise StyleError(f"no style {name!r}; there are: {', '.join(shipped)}; or give a folder with a {MANIFEST}")
@@ -187,8 +189,14 @@ def _keys(place: Sequence[int | str]) -> Iterable[str]:
 
 
 def list_styles() -> tuple[Style, ...]:
-    """Every style that ships."""
-    return tuple(load_style(name) for name in folders("prompts"))
+    """Every style that ships, the usual one first."""
+    return tuple(load_style(name) for name in _shipped())
+
+
+def _shipped() -> dict[str, Path]:
+    """Name → folder."""
+    found = folders("prompts")
+    return dict(sorted(found.items(), key=lambda item: item[0] != USUAL))
 
 
 def adapt_style(style: Style, *, length: int | None = None, language: str | None = None) -> Style:

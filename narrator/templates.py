@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from narrator.assets import asset_folder
 from narrator.errors import StyleError, reason
@@ -19,6 +19,13 @@ from narrator.style import Style
 
 if TYPE_CHECKING:
     import jinja2
+
+
+class _Frame(NamedTuple):
+    """Where in a template something was being done."""
+
+    file: Path
+    line: int
 
 
 class Templates:
@@ -57,9 +64,15 @@ class Templates:
         except jinja2.TemplateSyntaxError as error:
             raise StyleError(f"{error.filename or name}, line {error.lineno}: {error.message}") from error
         except jinja2.TemplateNotFound as error:
-            raise StyleError(f"{_place(error, name)}: there is no template {error.name}") from error
+            raise StyleError(f"{self._place(error, name)}: there is no template {error.name}") from error
         except (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
-            raise StyleError(f"{_place(error, name)}: {one_line(str(error), 200)}") from error
+            raise StyleError(f"{self._place(error, name)}: {one_line(str(error), 200)}") from error
+
+    def _place(self, error: BaseException, name: str) -> str:
+        """File and line of the template that raised `error`: the innermost of the style's own, else of all."""
+        frames = list(_frames(error))
+        own = [frame for frame in frames if frame.file.parent == self._folder]
+        return next((f"{frame.file}, line {frame.line}" for frame in reversed(own or frames)), name)
 
     def check(self) -> None:
         """Look at all templates of the style's own folder, whether or not the next prompt needs them.
@@ -70,6 +83,9 @@ class Templates:
         own = {path.name: path for path in sorted(self._folder.glob("*.j2"))}
         shared = {path.name for path in self._shared.glob("*.j2")}
         used = shared.union(*(self._uses(name, path) for name, path in own.items()))
+        for name in sorted(shared):
+            if (path := self._folder / name.removesuffix(".j2")).is_file():
+                raise StyleError(f"{path}, line 1: a template is called {name}")
         for name, path in own.items():
             if name not in used and None not in used:
                 says = f"no template uses {name}; those that it could replace are {', '.join(sorted(shared))}"
@@ -100,15 +116,10 @@ def _read(path: Path) -> str:
         raise StyleError(f"{path}, line {line}: no UTF-8 text") from error
 
 
-def _place(error: BaseException, name: str) -> str:
-    """File and line of the template that raised `error`: the last frame that belongs to one."""
-    return next(reversed(list(_frames(error))), name)
-
-
-def _frames(error: BaseException) -> Iterator[str]:
+def _frames(error: BaseException) -> Iterator[_Frame]:
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if file.endswith(".j2"):
-            yield f"{file}, line {trace.tb_lineno}"
+            yield _Frame(Path(file), trace.tb_lineno)
         trace = trace.tb_next

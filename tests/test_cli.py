@@ -108,9 +108,18 @@ def draft_of(ran_err: str) -> str:
         pytest.param(["-o", "a", "--msg", "1", "session.json"], "--output a: .*or give --format", id="no suffix"),
         pytest.param(
             ["--style", "x", "--msg", "1", "session.json"],
-            "no style 'x'; there are: brief, essay, postmortem",
+            "no style 'x'; there are: essay, brief, postmortem",
             id="a style",
         ),
+        pytest.param(["--style", "", "--msg", "1", "session.json"], "no style ''; there are", id="an empty style"),
+        pytest.param(
+            ["--style", ".", "--msg", "1", "session.json"], "no style: the folder has no style", id="a folder"
+        ),
+        pytest.param(["--language", "", "--msg", "1", "session.json"], "--language '' is empty", id="no language"),
+        pytest.param(["--language", "x1", "--msg", "1", "session.json"], "--language 'x1' is no", id="an odd language"),
+        pytest.param(["--language", "xx", "--msg", "1", "session.json"], "--language 'xx' is a tag", id="an odd tag"),
+        pytest.param(["--length", "", "--msg", "1", "session.json"], "'--length': .*integer", id="an empty length"),
+        pytest.param(["--length", "90000", "--msg", "1", "session.json"], "'--length': .*20000.*'90000'", id="a book"),
         pytest.param(["--theme", "x", "--msg", "1", "session.json", "-o", "a.html"], "'x'.*article", id="a theme"),
         pytest.param(["--msg", "9", "session.json"], r"--msg 9: out of range.*0\.\.3", id="a number beyond"),
         pytest.param(
@@ -147,9 +156,59 @@ def test_a_call_that_cannot_be_is_one_line_that_says_so(words: list[str], says: 
     assert files() == set()
 
 
+STYLE = """\
+version = "1"
+says = "a haiku"
+words = { least = 10, most = 20 }
+citations = { least = 1, most = 3 }
+
+[[sections]]
+name = "all"
+does = "Say it."
+words = { least = 10, most = 20 }
+"""
+
+
+def own_style(folder: str, manifest: str = STYLE, **files: str) -> None:
+    Path(folder).mkdir()
+    for name, content in {"style.toml": manifest, **files}.items():
+        (Path(folder) / name).write_text(content, "utf-8")
+
+
+def test_a_style_of_one_s_own(session: str, server: Loopback) -> None:
+    own_style("haiku")
+    ran = run("--msg", "1", session, "--style", "haiku", "--base-url", server.url)
+    assert ran.code == 0, ran.err
+    assert Path(draft_of(ran.err)).name == "1-haiku.json"
+    assert "in this form: a haiku." in server.requests[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "templates", "says"),
+    [
+        pytest.param("colour = 1\n" + STYLE, {}, "own/style.toml, line 1: unknown key `colour`; there are: name,", id="an unknown key"),
+        pytest.param(STYLE + "matter = 'causes'\n", {}, "own/style.toml, line 10: no matter 'causes' of section 1; there", id="an unknown matter"),
+        pytest.param(STYLE.replace("10", "ten", 1), {}, "own/style.toml, line 3: no TOML: Invalid value", id="no TOML"),
+        pytest.param(STYLE.partition("\n[[")[0], {}, "own/style.toml, line 1: `sections` is missing", id="no sections"),
+        pytest.param(STYLE, {"rules.md.j2": "a\n{{ nothing }}"}, "own/rules.md.j2, line 2: 'nothing' is undefined", id="a name that is not there"),
+        pytest.param(STYLE, {"rules.md.j2": "a\n{% for %}"}, "own/rules.md.j2, line 2: ", id="no template"),
+        pytest.param(STYLE, {"rule.md.j2": "a"}, "own/rule.md.j2, line 1: no template uses rule.md.j2", id="a misspelt name"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_style_is_one_line(manifest: str, templates: dict[str, str], says: str, session: str) -> None:
+    own_style("own", manifest, **templates)
+    before = files()
+    ran = run("--msg", "1", session, "--style", "own", "--offline")
+    assert (ran.code, ran.out, len(ran.lines)) == (2, "", 1)
+    assert ran.err.startswith(f"narrate: {says}")
+    assert files() == before
+
+
 @pytest.mark.usefixtures("session")
 def test_nothing_is_sent_for_a_call_that_cannot_be(server: Loopback) -> None:
     (Path("taken.md")).write_text("mine", "utf-8")
+    own_style("broken", "version = 1\n")
+    own_style("later", STYLE, **{"repair.user.md.j2": "{{ nothing }}"})
     for words in (
         ["--msg", "9", "session.json"],
         ["--msg", "1", "gone.json"],
@@ -157,6 +216,9 @@ def test_nothing_is_sent_for_a_call_that_cannot_be(server: Loopback) -> None:
         ["--msg", "1", "session.json", "-o", "taken.md/a.md"],
         ["--msg", "1", "session.json", "--drafts", "taken.md"],
         ["--msg", "1", "session.json", "--style", "x"],
+        ["--msg", "1", "session.json", "--style", "broken"],
+        ["--msg", "1", "session.json", "--style", "later"],
+        ["--msg", "1", "session.json", "--language", "x1"],
         ["--msg", "1", "session.json", "-o", "a.html", "--theme", "x"],
         ["--msg", "1", "session.json", "--budget", "5"],
         ["--msg", "1", "session.json", "--lookups", "5"],
@@ -207,7 +269,7 @@ def test_the_program_says_its_version() -> None:
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        pytest.param("styles", r"essay\t\S.+", id="styles"),
+        pytest.param("styles", r"essay\tan analysis essay .+\t1100 to 1500 words", id="styles"),
         pytest.param("themes", r"article", id="themes"),
         pytest.param("formats", r"opencode\t\S.+", id="formats"),
     ],
@@ -531,6 +593,7 @@ def test_the_same_essay_is_not_written_twice(session: str, server: Loopback) -> 
     [
         pytest.param(["--model", "other"], id="another model"),
         pytest.param(["--length", "500"], id="another length"),
+        pytest.param(["--language", "de"], id="another language"),
         pytest.param(["--budget", "3000"], id="another budget"),
         pytest.param(["--before", "1"], id="more before"),
         pytest.param(["--after", "1"], id="more after"),
@@ -554,7 +617,7 @@ def test_what_does_not_change_an_essay_does_not_make_another(session: str, serve
     words = ["--msg", "1", session, "--base-url", server.url]
     assert run(*words).code == 0
     shutil.copy(session, "copy.json")
-    for more in (["--timeout", "60"], ["--format", "html"], ["-o", "a.md"], ["--json"]):
+    for more in (["--timeout", "60"], ["--language", "en"], ["--format", "html"], ["-o", "a.md"], ["--json"]):
         assert "exists" in run(*words, *more).err
     assert "exists" in run("--msg", "1", "copy.json", "--base-url", server.url).err
     assert len(server.requests) == 1
@@ -631,14 +694,16 @@ def test_a_key_is_nowhere_in_what_is_printed_or_saved(
 
 def test_what_is_set_is_sent_and_kept(session: str, server: Loopback) -> None:
     words = ["--max-output-tokens", "900", "--length", "500", "--budget", "3000", "--before", "1", "--after", "2"]
+    words += ["--language", "deutsch"]
     ran = run("--msg", "1", session, "--base-url", server.url, "--json", *words)
     draft = json.loads(ran.out)
     assert draft["model"]["settings"] == {
-        "max_output_tokens": 900, "length": 500, "budget": 3000, "before": 1, "after": 2,
+        "max_output_tokens": 900, "length": 500, "language": "German", "budget": 3000, "before": 1, "after": 2,
     }  # fmt: skip
     assert server.requests[0]["max_completion_tokens"] == 900
     assert draft["usage"] == {"input": 9, "output": 4, "cached": 2, "reasoning": 1}
     assert "440" in server.requests[0]["messages"][0]["content"], "the words that are wanted"
+    assert "Write in German:" in server.requests[0]["messages"][0]["content"]
 
 
 # ---- what the model answers --------------------------------------------------------------------------------------

@@ -63,6 +63,11 @@ def test_the_line_of_a_setting(tmp_path: Path, place: list[str | int], line: int
         assert read_manifest(tmp_path / name).line(place) == line
 
 
+def test_a_long_comment_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("# x\n" * 100_000 + "a = 1\n")
+    assert read_manifest(tmp_path / "a.toml").line(["a"]) == 100_001
+
+
 def test_a_byte_order_mark_is_no_setting(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbfa = 1\n")
     assert read_manifest(tmp_path / "a.toml").settings == {"a": 1}

@@ -355,6 +355,16 @@ def test_nobody_is_warned_of_what_is_quoted_or_of_an_offline_essay_s_length(tmp_
     assert [message.index for message in draft.evidence] == [3]
 
 
+@pytest.mark.parametrize(
+    ("least", "words", "short"),
+    [(170, 86, False), (170, 80, True), (1100, 299, True), (1100, 300, False), (600, 299, True)],
+)
+def test_an_essay_is_short_beside_what_was_asked_for(least: int, words: int, short: bool, tmp_path: Path) -> None:
+    text = "word " * (words - 2) + "[msg 3]."
+    draft, session, _ = drafted(tmp_path, text, model=ModelRef(name="m"))
+    assert concerns(unchecked(draft), session, least) == ((f"the essay is short: {words} words",) if short else ())
+
+
 def test_a_warning_stays_one_line(tmp_path: Path) -> None:
     draft, session, _ = drafted(tmp_path, LONG + " ".join(f"[msg {index}]" for index in range(900, 950)))
     (_, missing) = concerns(unchecked(draft), session)

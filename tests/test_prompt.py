@@ -545,6 +545,19 @@ def test_a_style_needs_no_more_than_its_manifest(tmp_path: Path) -> None:
     assert written == prompt_for(opened(tmp_path, small()), 3).messages[1].content
 
 
+@pytest.mark.parametrize("stop", ["", "."])
+def test_a_full_stop_is_not_missing_and_not_there_twice(tmp_path: Path, stop: str) -> None:
+    folder = own_style(tmp_path)
+    (folder / "system.md.j2").unlink()
+    (folder / "style.toml").write_text(
+        f'title = "three words{stop}"\n' + MANIFEST.replace("a haiku", f"a haiku{stop}"), "utf-8"
+    )
+    context = take_context(opened(tmp_path, small()), 3)
+    system = build_prompt(context, load_style(str(folder))).messages[0].content
+    assert "in this form: a haiku. Your" in system
+    assert "First line: three words. Then the parts" in system
+
+
 def test_a_part_of_the_instructions_may_be_its_own(tmp_path: Path) -> None:
     folder = own_style(tmp_path, rules='{% import "truth.md.j2" as truth %}\n1. Count syllables.\n2. {{ truth.who() }}')
     (folder / "system.md.j2").unlink()
@@ -593,6 +606,7 @@ def test_it_is_given_all_it_needs(tmp_path: Path) -> None:
         pytest.param({"user": "{{ 'a' | gone }}"}, r"haiku/user\.md\.j2, line 1: No filter named 'gone'", id="an unknown filter"),
         pytest.param({"reading": "a\n{{ nothing }}", "system": '{% include "reading.md.j2" %}'}, r"haiku/reading\.md\.j2, line 2: 'nothing' is undefined", id="in a part that is included"),
         pytest.param({"sytem": "a"}, r"haiku/sytem\.md\.j2, line 1: no template uses sytem\.md\.j2; those that it could replace are ending\.md\.j2, ", id="a misspelt name"),
+        pytest.param({"system": '{% import "truth.md.j2" as t %}\n{{ t.cite() }}'}, r"haiku/system\.md\.j2, line 2: parameter 'citations' was not provided", id="a shared macro called otherwise"),
         pytest.param({"repair.user": "a\n{{ nothing }}"}, r"haiku/repair\.user\.md\.j2, line 2: 'nothing' is undefined", id="in what only a repair needs"),
         pytest.param({"repair.system": "a\n\n{% if %}"}, r"haiku/repair\.system\.md\.j2, line 3: Expected an expression", id="a syntax error there"),
         pytest.param({"lookups": "{{ bounds.gone }}"}, r"haiku/lookups\.md\.j2, line 1: .*has no attribute 'gone'", id="in what only a look-up needs"),
@@ -608,6 +622,33 @@ def test_a_mistake_in_a_template_is_named_with_its_file_and_line(
     with pytest.raises(StyleError, match=says) as refused:
         rendered(tmp_path, **files)
     assert "\n" not in str(refused.value)
+
+
+def test_a_template_with_half_a_name(tmp_path: Path) -> None:
+    folder = own_style(tmp_path)
+    (folder / "README.md").write_text("A style.", "utf-8")
+    context = take_context(opened(tmp_path, small()), 3)
+    assert build_prompt(context, load_style(str(folder))).messages[0].content == "Be brief.\n"
+    (folder / "rules.md").write_text("Be brief.", "utf-8")
+    with pytest.raises(StyleError, match=r"haiku/rules\.md, line 1: a template is called rules\.md\.j2"):
+        build_prompt(context, load_style(str(folder)))
+
+
+def test_a_mistake_in_a_folder_below(tmp_path: Path) -> None:
+    folder = own_style(tmp_path, user='{% include "parts/one.md.j2" %}')
+    (folder / "parts").mkdir()
+    (folder / "parts" / "one.md.j2").write_text("a\n{% if %}", "utf-8")
+    context = take_context(opened(tmp_path, small()), 3)
+    with pytest.raises(StyleError, match=r"haiku/parts/one\.md\.j2, line 2: Expected an expression"):
+        build_prompt(context, load_style(str(folder)))
+
+
+def test_a_template_that_is_a_folder(tmp_path: Path) -> None:
+    folder = own_style(tmp_path)
+    (folder / "rules.md.j2").mkdir()
+    context = take_context(opened(tmp_path, small()), 3)
+    with pytest.raises(StyleError, match=r"haiku/rules\.md\.j2: is a directory"):
+        build_prompt(context, load_style(str(folder)))
 
 
 def test_a_template_that_is_no_text(tmp_path: Path) -> None:

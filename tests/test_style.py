@@ -151,7 +151,7 @@ def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
 
 def test_those_that_ship() -> None:
     styles = list_styles()
-    assert [style.name for style in styles] == ["brief", "essay", "postmortem"]
+    assert [style.name for style in styles] == ["essay", "brief", "postmortem"]
     assert all(style.says and style.language == "English" for style in styles)
 
 

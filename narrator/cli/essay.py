@@ -25,7 +25,7 @@ def essay(
     format_: Annotated[str | None, typer.Option("--format", help="md or html.")] = None,
     theme: Annotated[str, typer.Option(help="Look of the HTML page: a name or a folder.")] = "article",
     style: Annotated[
-        str, typer.Option(metavar="NAME|FOLDER", help="What is written: essay, brief, postmortem, or a folder.")
+        str, typer.Option(metavar="NAME|FOLDER", help="What is written: one of `narrate styles`, or a folder.")
     ] = "essay",
     length: Annotated[
         int | None,
@@ -74,13 +74,13 @@ def essay(
     from narrator.model import settings_from
 
     page = choose_page(output, format_, theme)
-    chosen = choose_style(style, length, language)
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
+    chosen = choose_style(style, length, language)
     bounds = None if settings is None else Bounds(rounds=lookups)
     prompt = prepare(opened, msg, style=chosen, budget=budget, before=before, after=after, lookups=bounds)
     if dry_run:

@@ -22,7 +22,10 @@ _MENTION = re.compile(
 _NUMBER = re.compile(r"\d+")
 _STRAIGHT = re.compile(r"""(?<![\w"])"(?=[^\s"])([^"]*?[^\s"])"(?!\w)""")
 _GUILLEMETS = re.compile(r"«(?!secret:)\s?([^«»]+?)\s?»|»([^«»]+)«")
-_LOW = re.compile(r"„([^„“”\"]+)[“”\"]")
+_LOW = re.compile(r"„([^„“”\"]+)[“”\"]|(?<!\w)‚([^‚‘’]+)[‘’](?!\w)")
+_HIGH = re.compile(r"(?<![\w”])”(?=[^\s”])([^„“”\"]*?[^\s„“”\"])”(?!\w)")
+"""As Swedish and Finnish have it: the same mark before and behind."""
+_CORNERS = re.compile(r"「([^「」]+)」|『([^『』]+)』")
 _SINGLE = re.compile(r"(?<![\w’'])['‘](?=[^\s'’‘])((?:[^'’‘]|(?<=\w)['’](?=\w))*?[^\s'’‘])['’](?![\w’'])")
 _END = re.compile(r"[.!?…]+[\"”’»'\)\]*_]*(?=\s)|\n\s*\n|[.!?]+[\"”’»']?(?=\[msg)")
 _FOLLOWING = re.compile(r"\s*[\"“‘«(\[*]*(.)", re.DOTALL)
@@ -121,7 +124,7 @@ def find_quotations(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
     if block.kind == "fence":
         return [Quotation(0, len(block.text), block.text, code=True)]
     text = block.text
-    if block.quoted and not re.search('["“”„«»]', text) and not _LABEL.match(text):
+    if block.quoted and not re.search('["“”„«»「『]', text) and not _LABEL.match(text):
         return find_quoted(block, cites)
     found = [Quotation(start, end, text[start:end], code=True) for start, end in block.codes]
     taken = mark(len(text), [(one.start, one.end) for one in cites if one.bracketed] + block.codes)
@@ -156,16 +159,17 @@ def find_quoted(block: Block, cites: Sequence[Cite]) -> list[Quotation]:
 
 
 def _marked(text: str) -> Iterator[Quotation]:
-    for pattern in (_STRAIGHT, _GUILLEMETS, _LOW, _SINGLE):
+    for pattern in (_STRAIGHT, _GUILLEMETS, _LOW, _HIGH, _CORNERS, _SINGLE):
         for match in pattern.finditer(text):
             yield Quotation(match.start(), match.end(), next(filter(None, match.groups()), ""), code=False)
 
 
 def _curly(text: str) -> Iterator[Quotation]:
-    """What stands in “ ”, from the outermost opening mark to where it closes, or may close."""
+    """What stands in “ ”, from the outermost opening mark to where it closes, or may close; of „ “ neither opens."""
     position = 0
-    while (start := text.find("“", position)) >= 0 and text.find("”", start) >= 0:
-        closing = _closings(text, start)
+    bare = _LOW.sub(lambda low: " " * len(low[0]), text) if "„" in text else text
+    while (start := bare.find("“", position)) >= 0 and bare.find("”", start) >= 0:
+        closing = _closings(bare, start)
         if not closing:
             position = start + 1
             continue

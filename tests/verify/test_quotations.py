@@ -60,6 +60,20 @@ FALSE = [
         'It said "the database is gone for good" [msg 1].',
         ['quote-not-found: "the database is gone for good"'],
     ),
+    *(
+        (f"words nobody said, {kind}", f"Es schrieb {quote} [msg 1].", [f"quote-not-found: {quote}"])
+        for kind, quote in [
+            ("in low and high marks", "„the database is gone for good“"),
+            ("in low and high single marks", "‚the database is gone for good‘"),
+            ("in the same mark on both sides", "”the database is gone for good”"),
+            ("in corner marks", "「the database is gone for good」"),
+        ]
+    ),
+    (
+        "words nobody said, between low and curly marks",
+        "„I will look“, „the database is gone for good“ und “first” [msg 1].",
+        ["quote-not-found: „the database is gone for good“"],
+    ),
     ("a dropped not", 'It said "It is running yet" [msg 6].', ['quote-altered: "It is running yet"']),
     (
         "a not dropped at its head",
