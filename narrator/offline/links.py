@@ -14,10 +14,10 @@ from narrator.excerpt import Excerpt
 from narrator.offline.claims import Field
 from narrator.offline.facts import Facts, first_of
 
-_NAME = re.compile(r"(?<![\w#./-])#?[A-Za-z][\w.]*(?:[_.#+-]?\w+)*(?![\w/-])|#\d+")
+_NAME = re.compile(r"[\w#./+-]+")
 _MARKED = re.compile(r"(?=.*[A-Za-z#])(?=.*(?:[\d_#]|[a-z][A-Z]))")
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
-_NEAR, _MOST, _NAMES = 8, 3, 12
+_NEAR, _MOST, _NAMES, _LONGEST = 8, 3, 12, 60
 
 
 class Link(NamedTuple):
@@ -49,7 +49,8 @@ def _links(facts: Facts, others: Sequence[Excerpt]) -> Iterator[Link]:
     own = next((p for p in target.passages if p.kind in ("text", "reasoning") and p.text.strip()), None)
     if own is None or target.kind == "compaction-summary":
         return
-    names = [name for name in dict.fromkeys(_NAME.findall(own.text)) if len(name) > 3 and _MARKED.match(name)]
+    words = dict.fromkeys(word.strip("./+-") for word in _NAME.findall(own.text))
+    names = [name for name in words if 3 < len(name) < _LONGEST and "/" not in name and _MARKED.match(name)]
     for name in names[:_NAMES]:
         for other in others:
             sentence = _sentence(other, name) if other.index not in used else None

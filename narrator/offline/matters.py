@@ -67,7 +67,7 @@ def _opening_request(facts: Facts) -> Claim:
 
 def show_message(facts: Facts, words: int) -> Paragraphs:
     """The target, and what its fields say of it."""
-    target, limit = facts.target, max(240, 4 * words)
+    target, limit = facts.target, max(120, 4 * words)
     claims = [
         _held(facts),
         state(say.began_and_ended, facts.field(target, "created"), facts.field(target, "completed")),
@@ -86,7 +86,7 @@ def _verbatim(target: Excerpt, limit: int) -> str:
     if not shown:
         return fence("<conversation_data>\n</conversation_data>")
     share = limit // min(len(shown), _PARTS)
-    lines = [f"‹{p.label}›\n{shorten(p.text.strip(chr(10)), max(120, share))[0]}" for p in shown[:_PARTS]]
+    lines = [f"‹{p.label}›\n{shorten(p.text.strip(chr(10)), max(60, share))[0]}" for p in shown[:_PARTS]]
     if len(shown) > _PARTS:
         lines.append(f"‹and {len(shown) - _PARTS} more›")
     return fence("\n".join(lines))

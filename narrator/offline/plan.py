@@ -16,8 +16,8 @@ from narrator.offline.weighing import Point, count_words, fit
 from narrator.style import Section, Style
 
 _ENGLISH: str = Style.model_fields["language"].default
-_TRIES, _TIGHTER = 8, 0.9
-"""How often an essay that is too long is written again with less room for each part, and how much less."""
+_TRIES = 5
+"""How often an essay that is too long is written again with another share of room for each part."""
 _SHORT = 400
 """Words of an essay that does without a line on how it was written; the page says so anyhow."""
 _PREFIX = re.compile(r"`# (\w[\w ]*: )`")
@@ -62,21 +62,35 @@ def plan_essay(context: Context, style: Style) -> Plan:
     if spare:
         parts = [part for part in parts if part not in spare]
         notes.append(f"left out, since there is no room for a sentence of it: {', '.join(part.name for part in spare)}")
-    factor = 1.0
-    essay, words, cited = _measured(facts, style, parts, factor)
-    for _ in range(_TRIES):
-        over = max(words / max(1, style.words.most), cited / max(1, style.citations.most))
-        if over <= 1:
-            break
-        factor *= min(_TIGHTER, 1 / over)
-        essay, words, cited = _measured(facts, style, parts, factor)
+    essay, words, cited, factor = _fitted(facts, style, parts)
     if words < style.words.least:
-        notes.append(f"{words} words, fewer than the {style.words.least} of the style: the record holds no more")
+        why = "the record holds no more" if factor == 1 else "only whole sentences are left out"
+        notes.append(f"{words} words, fewer than the {style.words.least} of the style: {why}")
     elif words > style.words.most:
         notes.append(f"{words} words, more than the {style.words.most} of the style: nothing could be left out")
     if cited > style.citations.most:
         notes.append(f"{cited} citations, more than the {style.citations.most} of the style")
     return Plan(tuple(tuple(claims) for claims in essay), tuple(notes))
+
+
+def _fitted(facts: Facts, style: Style, parts: Sequence[Section]) -> tuple[list[list[Claim]], int, int, float]:
+    """The longest essay that is found within the style's words and citations, its words, its citations.
+
+    And by how much less room each part had for it than the style gives it.
+    """
+    most, cites = max(1, style.words.most), max(1, style.citations.most)
+    low, high, best = 0.0, 1.0, (*_measured(facts, style, parts, 1.0), 1.0)
+    if best[1] <= most and best[2] <= cites:
+        return best
+    for _ in range(_TRIES):
+        factor = (low + high) / 2
+        tried = (*_measured(facts, style, parts, factor), factor)
+        if tried[1] <= most and tried[2] <= cites:
+            low, best = factor, tried
+        else:
+            high = factor
+            best = tried if low == 0 else best
+    return best
 
 
 def _measured(

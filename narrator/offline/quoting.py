@@ -17,8 +17,6 @@ _TELLING = re.compile(
     r"\b(?:\w*Error|\w*Exception|error|fatal|failed|failure|cannot|denied|not found|No such|refused|killed|panic|"
     r"passed|Traceback|undefined|missing|out of)\b",
 )
-_WHOLE = re.compile(r"[^\n]*\n?\[… [^\n]* left out …\][^\n]*\n?[^\n]*")
-"""Where something was left out of a text, with the lines round it: they may not be whole."""
 _FIGURE = re.compile(r"\d")
 _SHORT = 110
 """Characters of a text that is quoted whole."""
@@ -83,7 +81,7 @@ def listed(items: list[str]) -> str:
 
 def telling_line(output: str, *, failed: bool) -> str:
     """The line of an output that says most: of a failure the last one that names it, else the first with a figure."""
-    lines = [line.strip() for line in _WHOLE.sub("\n", output).split("\n") if line.strip()]
+    lines = _whole_lines(output)
     if failed:
         named = [line for line in lines if _TELLING.search(line)]
         return (named or lines or [""])[-1]
@@ -91,3 +89,11 @@ def telling_line(output: str, *, failed: bool) -> str:
     short = [line for line in short if line[0] not in "#{[<"] or short
     good = [line for line in short if " " in line and (_TELLING.search(line) or _FIGURE.search(line))]
     return (good or short or lines or [""])[0]
+
+
+def _whole_lines(output: str) -> list[str]:
+    """The lines that are not blank, but for those next to where something was left out: they may not be whole."""
+    lines = output.split("\n")
+    marks = {number for number, line in enumerate(lines) if "[… " in line and " left out …]" in line}
+    torn = marks | {number - 1 for number in marks} | {number + 1 for number in marks}
+    return [line.strip() for number, line in enumerate(lines) if number not in torn and line.strip()]

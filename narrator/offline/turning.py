@@ -14,6 +14,8 @@ from narrator.offline.weighing import count_words
 
 _NEAR, _ON, _FAR, _CLOSE = 8, 15, 5, 2
 """Messages before and after the target that may be told of, those farther off, and those told of in any case."""
+_A_TURN = 10
+"""Words that hardly any turn is told in fewer of."""
 _BEFORE = re.compile(r"the same (?:command|file) as in msg .*|a call failed here on the way .*")
 _SETTLES = re.compile(r".* succeeds here")
 _AFTER = re.compile(r".* (?:succeeds|fails) here|.* is used here next|the turn of msg \d+ ends here")
@@ -46,7 +48,7 @@ def tell_after(facts: Facts, words: int) -> list[list[Claim]]:
 
 def _tell(facts: Facts, excerpts: Sequence[Excerpt], words: int) -> list[list[Claim]]:
     """The turns in at most about `words` words; those of least weight are left out."""
-    kept = list(excerpts)
+    kept = _weightiest(facts, excerpts, 2 + words // _A_TURN)
     while count_words(told := tell_turns(facts, kept, _lead(facts))) > words and len(kept) > 1:
         kept.remove(min(kept, key=lambda excerpt: (_weight(facts, excerpt), -excerpt.index)))
     return told
@@ -69,6 +71,12 @@ def _lead(facts: Facts) -> Callable[[Excerpt], Claim | None]:
         return state(readings.bears, why, number, cite=sorted(cite))
 
     return lead
+
+
+def _weightiest(facts: Facts, excerpts: Sequence[Excerpt], most: int) -> list[Excerpt]:
+    """The turns of most weight, in order."""
+    by_weight = sorted(excerpts, key=lambda excerpt: (-_weight(facts, excerpt), excerpt.index))
+    return sorted(by_weight[:most], key=lambda excerpt: excerpt.index)
 
 
 def _weight(facts: Facts, excerpt: Excerpt) -> int:
