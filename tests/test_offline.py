@@ -252,6 +252,31 @@ WORDS = [
     pytest.param(1, [user(), assistant("a")], "The session opens with a message that holds no text", id="a mute start"),
     pytest.param(0, [user(), assistant("a")], LESSONS["silent"].noun, id="a mute target"),
     pytest.param(
+        2,
+        [user("go"), assistant("a"), user({"type": "compaction", "auto": False}), assistant("", summary=True)],
+        "The answer before it, message 1, finished with `stop` and had 900 new and 42 cached tokens going in",
+        id="a compaction that a person asked for",
+    ),
+    pytest.param(
+        2,
+        [user("go"), assistant("a"), user({"type": "compaction", "auto": False}), assistant("", summary=True)],
+        "This is the place of the compaction summary message 2 asked for; it is empty, none was written",
+        id="a summary that was not written",
+    ),
+    pytest.param(
+        1,
+        [user("go"), assistant("a", time={"created": 1_760_000_060_000, "completed": 1_760_000_050_000})],
+        "its end, earlier than that, 2025-10-09 08:54:10 UTC",
+        id="a clock that was set back",
+    ),
+    pytest.param(1, [user("go", time={}), assistant("a", time={})], "no usable times are recorded", id="no times"),
+    pytest.param(
+        0,
+        [user("go"), assistant("a", time={"created": 1_759_999_000_000, "completed": 1_759_999_001_000})],
+        "the first answer to message 0, had begun before that was sent",
+        id="an answer that came before its question",
+    ),
+    pytest.param(
         0,
         [user("go"), *(assistant(tool(command="ls")) for _ in range(12))],
         "The session ends with message 12, the assistant's, and it holds no text",

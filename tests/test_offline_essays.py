@@ -173,10 +173,9 @@ def test_the_essay_sessions_of_others_hold_and_are_rich(name: str) -> None:
     for index in (target, *range(700, len(session), len(session) // 6)):
         report = checked(session, index)
         assert not report.failures, index
-    reply = write_essay(session, target)
-    parts = re.findall(r"^## ", reply.text, re.MULTILINE)
+        assert report.counts.citations >= 12, index
+    parts = re.findall(r"^## ", write_essay(session, target).text, re.MULTILINE)
     assert len(parts) in range(7, 12)
-    assert report.counts.citations >= 12
 
 
 def test_no_two_messages_of_a_session_share_a_title() -> None:

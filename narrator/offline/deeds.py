@@ -185,7 +185,11 @@ def call_failed(error: str) -> str:
 
 def looked_at(name: str, *subjects: str) -> str:
     """From calls in a row that only look, one an answer: their tool, and what they looked at."""
-    verb = {"read": "reads followed, of", "grep": "searches followed, in", "glob": "listings of files followed, in"}
+    verb = {
+        "read": "reads in a row went to",
+        "grep": "searches in a row went through",
+        "glob": "looks for files went into",
+    }
     number = _spelled(len(subjects)).capitalize()
     places = list(dict.fromkeys(place(subject) for subject in subjects))
     return f"{number} {verb[name]} {listed(places[:4])}{' and others' if len(places) > 4 else ''}."

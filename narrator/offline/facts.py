@@ -39,10 +39,6 @@ class Facts:
         """The last message of a kind before the target, if the window has it."""
         return self.at(self.context.latest.get(kind))
 
-    def following(self, kind: str) -> Excerpt | None:
-        """The first message of a kind behind the target in the window."""
-        return next((e for e in self.context.window if e.index > self.target.index and e.kind == kind), None)
-
     # ---- fields
 
     def field(self, excerpt: Excerpt, name: str) -> Field:

@@ -52,9 +52,7 @@ GLOSSES: dict[str, str] = {
 
 OF_KIND: dict[str, tuple[str, ...]] = {
     "aborted": ("aborted",),
-    "provider-error": ("stream",),
     "cut-off": ("stream", "finish"),
-    "unfinished": ("aborted",),
     "empty-completion": ("finish",),
     "reasoning-only": ("finish",),
     "compaction-request": ("compaction", "cache"),

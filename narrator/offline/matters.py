@@ -194,7 +194,7 @@ def _neighbours(facts: Facts, said: str) -> Iterator[Claim]:
     if running is not None:
         times = (facts.field(running, "created"), facts.field(running, "completed"))
         yield state(say.sent_while_running, facts.field(target, "created"), facts.number(running.index), *times)
-    told = "tokens going in" in said
+    told = "tokens going in" in said or "finished with" in said
     if target.kind == "compaction-request" and not told and before is not None and before.finish and before.tokens:
         new, cached, _ = facts.tokens(before)
         yield state(say.loop_was_going_on, facts.number(before.index), facts.field(before, "finish"), new, cached)

@@ -100,7 +100,11 @@ def conclude(facts: Facts) -> Paragraphs:
     """Where the message stands in the session, and the session's last words."""
     context, target, last = facts.context, facts.target, facts.context.outline.entries[-1]
     points = []
-    if context.ended is not None and (target.created or 0) - (context.begun or 0) >= _A_SECOND:
+    if (
+        context.ended is not None
+        and (target.created or 0) - (context.begun or 0) >= _A_SECOND
+        and target.index != last.index
+    ):
         created = facts.names.get("created", "created")
         times = (Field(0, created, context.begun), Field(context.count - 1, created, context.ended))
         points.append(

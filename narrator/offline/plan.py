@@ -36,7 +36,9 @@ _HEADINGS = {
     "conclusion": "Where It Stands",
 }
 
-_LEAST, _SPARE = 30, frozenset(["assumptions", "input", "output", "conclusion", "contributing", "went-well"])
+_LAST_WORDS = frozenset(["assistant_said", "user_wrote"])
+_LEAST = 30
+_SPARE = frozenset(["message", "context", "assumptions", "input", "output", "conclusion", "contributing", "went-well"])
 """Words below which some parts are left out, and which: what remains is told in whole sentences."""
 
 Paragraph = tuple[Claim, ...]
@@ -103,7 +105,7 @@ def _measured(
 
 def _write(facts: Facts, style: Style, parts: Sequence[Section], factor: float) -> list[list[Claim]]:
     essay: list[list[Claim]] = [[_title(facts, style)]]
-    said, is_short = set[str](), style.words.most < _SHORT
+    said, is_short = set[tuple[str, tuple[int, ...]]](), style.words.most < _SHORT
     for part in parts:
         room = max(1, round(part.words.most * factor))
         told = [_unsaid(claims, said) for claims in _tell(facts, part, room)]
@@ -114,13 +116,19 @@ def _write(facts: Facts, style: Style, parts: Sequence[Section], factor: float) 
     return essay
 
 
-def _unsaid(claims: list[Claim], said: set[str]) -> list[Claim]:
+def _unsaid(claims: list[Claim], said: set[tuple[str, tuple[int, ...]]]) -> list[Claim]:
     """Claims that the essay has not made yet; it says each thing once."""
-    fresh = [claim for claim in claims if claim.text not in said]
     if any(claim.rule == "at_time" for claim in claims):
         return claims
-    said.update(claim.text for claim in fresh)
+    fresh = [claim for claim in claims if _key(claim) not in said]
+    said.update(_key(claim) for claim in fresh)
+    said.update(("session_ended", claim.cites) for claim in fresh if claim.rule in _LAST_WORDS)
     return fresh
+
+
+def _key(claim: Claim) -> tuple[str, tuple[int, ...]]:
+    """What a claim says, of what; the session's last words are the same whichever part tells them."""
+    return ("session_ended" if claim.rule == "session_ended" else claim.text), claim.cites
 
 
 def _tell(facts: Facts, part: Section, room: int) -> list[list[Claim]]:

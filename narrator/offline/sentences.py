@@ -51,7 +51,11 @@ def latest_summary(text: str) -> str:
 
 def turns_before(typed: int, answered: int) -> str:
     """From the numbers of turns a person typed, and of answers, before the target."""
-    return f"Before it lie {_turns(typed, answered)}."
+    return f"Before it {_lie(typed + answered)} {_turns(typed, answered)}."
+
+
+def _lie(number: int) -> str:
+    return "lies" if number == 1 else "lie"
 
 
 def _turns(typed: int, answered: int) -> str:
@@ -198,11 +202,6 @@ def reasoned(text: str) -> str:
     return f"What it gives as its reason stands in its reasoning, which begins {quoted(text, 260)}."
 
 
-def said_itself(text: str) -> str:
-    """From the target's own words."""
-    return f"The reason it gives is its own words: {quoted(text, 260)}."
-
-
 def sent_while_running(sent: int, index: int, begun: int, ended: int) -> str:
     """From the time of a user message and the times of the message before it."""
     return (
@@ -268,7 +267,7 @@ def stands_at(index: int, at: int, begun: int, ended: int) -> str:
 
 def behind_it(answered: int, typed: int) -> str:
     """From the numbers of answers, and of turns that a person typed, after the target."""
-    return f"Behind it lie {_turns(typed, answered)}."
+    return f"Behind it {_lie(typed + answered)} {_turns(typed, answered)}."
 
 
 def at_time(begun: int) -> str:

@@ -114,6 +114,7 @@ class _Teller:
             return [state(say.changed, Field(None, "count(cited)", len(run)), *subjects)]
         told = [state(say.waited_on, *subjects)]
         output = next((p for p in run[-1].passages if p.kind == "output"), None)
+        self._forms["printed"], self.opens = 0, False
         return [*told, *self._printed(run[-1], calls[-1][1], output)]
 
     def _form(self, rule: str, forms: int = say.FORMS) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from narrator.clock import span
 from narrator.offline.lessons import LESSONS
 from narrator.offline.quoting import code, place, whole
@@ -25,7 +23,8 @@ def title_in_time(kind: str, index: int, begun: int, ended: int) -> str:
 
 def title_of_many(kind: str, index: int, earlier: int) -> str:
     """From its kind, its number, and how many of its kind came before it."""
-    return f"# {LESSONS[kind].noun}: Message {index}, Number {earlier + 1} of Its Kind"
+    which = f"Number {earlier + 1}" if earlier else "the First"
+    return f"# {LESSONS[kind].noun}: Message {index}, {which} of Its Kind"
 
 
 def title_of_words(kind: str, index: int, text: str) -> str:
@@ -51,19 +50,3 @@ def title_of_exit(kind: str, index: int, exit_code: int) -> str:
 def heading_before(index: int) -> str:
     """From the target's number."""
     return f"## What Led to Message {index}"
-
-
-def heading_session(name: str) -> str:
-    """From the session's title."""
-    return f"## The Session: {whole(name, _WORDS)}"
-
-
-TITLES: tuple[Callable[..., str], ...] = (
-    title,
-    title_in_time,
-    title_of_many,
-    title_of_words,
-    title_of_command,
-    title_of_path,
-    title_of_exit,
-)

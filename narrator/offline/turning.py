@@ -63,7 +63,7 @@ def _lead(facts: Facts) -> Callable[[Excerpt], Claim | None]:
     """Of a message far off, the sentence that says what it has to do with the target."""
 
     def lead(excerpt: Excerpt) -> Claim | None:
-        near = facts.target.index - _NEAR <= excerpt.index <= facts.target.index + _NEAR
+        near = facts.target.index - _NEAR <= excerpt.index <= facts.target.index + _ON
         if near or _NO_LEAD.fullmatch(excerpt.why) or not readings.bears(excerpt.why, excerpt.index):
             return None
         cite = {excerpt.index, *(int(name) for name in re.findall(r"msg (\d+)", excerpt.why))}
