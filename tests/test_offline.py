@@ -260,7 +260,7 @@ WORDS = [
     pytest.param(
         2,
         [user("go"), assistant("a"), user({"type": "compaction", "auto": False}), assistant("", summary=True)],
-        "This is the place of the compaction summary message 2 asked for; it is empty, none was written",
+        "A compaction summary belongs here, and none was written",
         id="a summary that was not written",
     ),
     pytest.param(

@@ -129,7 +129,7 @@ class _Teller:
             return []
         words, place = self._facts.words(excerpt), Field(excerpt.index, "jumped", jumped)
         if excerpt.kind == "compaction-summary":
-            return [state(say.summary_began, words)] if words else []
+            return [state(say.summary_began, words or Field(excerpt.index, "text", ""))]
         if excerpt.role == "assistant":
             return self._answered(excerpt, words, place)
         if words is None:
