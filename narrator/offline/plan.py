@@ -65,9 +65,8 @@ def plan_essay(context: Context, style: Style) -> Plan:
         parts = [part for part in parts if part not in spare]
         notes.append(f"left out, since there is no room for a sentence of it: {', '.join(part.name for part in spare)}")
     essay, words, cited, factor = _fitted(facts, style, parts)
-    if words < style.words.least:
-        why = "the record holds no more" if factor == 1 else "only whole sentences are left out"
-        notes.append(f"{words} words, fewer than the {style.words.least} of the style: {why}")
+    if words < style.words.least and factor < 1:
+        notes.append(f"{words} words, fewer than the {style.words.least} of the style: no sentence is cut")
     elif words > style.words.most:
         notes.append(f"{words} words, more than the {style.words.most} of the style: nothing could be left out")
     if cited > style.citations.most:

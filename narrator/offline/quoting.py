@@ -17,7 +17,6 @@ _TELLING = re.compile(
     r"\b(?:\w*Error|\w*Exception|error|fatal|failed|failure|cannot|denied|not found|No such|refused|killed|panic|"
     r"passed|Traceback|undefined|missing|out of)\b",
 )
-_FIGURE = re.compile(r"\d")
 _SHORT = 110
 """Characters of a text that is quoted whole."""
 _MOST_LINE = 150
@@ -80,14 +79,14 @@ def listed(items: list[str]) -> str:
 
 
 def telling_line(output: str, *, failed: bool) -> str:
-    """The line of an output that says most: of a failure the last one that names it, else the first with a figure."""
+    """The line of an output that says most: of a failure the last one that names it, else the first that tells of one or of a success, or the first of all."""
     lines = _whole_lines(output)
     if failed:
         named = [line for line in lines if _TELLING.search(line)]
         return (named or lines or [""])[-1]
     short = [line for line in lines if len(line) <= _MOST_LINE]
     short = [line for line in short if line[0] not in "#{[<"] or short
-    good = [line for line in short if " " in line and (_TELLING.search(line) or _FIGURE.search(line))]
+    good = [line for line in short if " " in line and _TELLING.search(line)]
     return (good or short or lines or [""])[0]
 
 
