@@ -108,7 +108,7 @@ class Context(Record):
     @property
     def shown(self) -> tuple[int, ...]:
         """Messages of which the writer sees something, or is told something by a finding, ascending."""
-        told = {item.index for finding in self.findings for item in finding.evidence}
+        told = {int(index) for finding in self.findings for index in re.findall(r"\(message (\d+)\)", finding.says)}
         return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices) | told))
 
     @property

@@ -16,8 +16,8 @@ GLOSSES: dict[str, str] = {
         "answer that was given and holds nothing."
     ),
     "finish": (
-        "**The finish.** A model's answer is stored with why it ended: “stop” hands the turn back; with “tool-calls” the "
-        "loop sends the results and asks again, and no person is needed for it."
+        "**The finish.** A model's answer is stored with why it ended: “stop” hands the turn back; with “tool-calls” "
+        "the loop sends the results and asks again, and no person is needed for it."
     ),
     "exit": (
         "**The exit code.** A shell command ends with a number, zero for success. The tool call around it counts "

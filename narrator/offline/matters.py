@@ -126,13 +126,10 @@ def give_context(facts: Facts) -> Paragraphs:
         Field(context.count - 1, created, context.ended),
         cite=(first.index, last.index),
     )
-    counts = (facts.count("typed"), facts.count("answer"))
-    told = any(field.value for field in counts)
-    before = state(say.turns_before, *counts, cite=(facts.target.index,)) if told else None
     compacted = state(say.summaries_before, facts.count("compaction-summary"), cite=(facts.target.index,))
     summary = facts.latest("compaction-summary")
     text = facts.words(summary) if summary else None
-    phase = [point(300, runs), point(350, before), point(200, compacted)]
+    phase = [point(300, runs), point(200, compacted)]
     latest = point(400, state(say.latest_summary, text)) if text else point(0)
     return [[*phase, latest], list(_asked(facts)), list(_reached(facts))]
 

@@ -79,7 +79,7 @@ def listed(items: list[str]) -> str:
 
 
 def telling_line(output: str, *, failed: bool) -> str:
-    """The line of an output that says most: of a failure the last one that names it, else the first that tells of one or of a success, or the first of all."""
+    """The line of an output that says most: the last that names a failure, or the first that tells of a success."""
     lines = _whole_lines(output)
     if failed:
         named = [line for line in lines if _TELLING.search(line)]

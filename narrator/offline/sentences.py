@@ -49,20 +49,6 @@ def latest_summary(text: str) -> str:
     return f"The last of these summaries begins {quoted(text)}."
 
 
-def turns_before(typed: int, answered: int) -> str:
-    """From the numbers of turns a person typed, and of answers, before the target."""
-    return f"Before it {_lie(typed + answered)} {_turns(typed, answered)}."
-
-
-def _lie(number: int) -> str:
-    return "lies" if number == 1 else "lie"
-
-
-def _turns(typed: int, answered: int) -> str:
-    turns = [count(typed, "user turn", "user turns")] if typed else []
-    return listed([*turns, *([count(answered, "assistant message", "assistant messages")] if answered else [])])
-
-
 def requests_before(*texts: str) -> str:
     """From turns a person typed before the target, in order."""
     said = listed([whole(text, 120) for text in texts])
@@ -263,11 +249,6 @@ def made(name: str, path: str) -> str:
 def stands_at(index: int, at: int, begun: int, ended: int) -> str:
     """From the target's time, and those of the first and the last message."""
     return f"Message {index} stands {span(at - begun)} into a session that runs for {span(ended - begun)}."
-
-
-def behind_it(answered: int, typed: int) -> str:
-    """From the numbers of answers, and of turns that a person typed, after the target."""
-    return f"Behind it {_lie(typed + answered)} {_turns(typed, answered)}."
 
 
 def at_time(begun: int) -> str:
