@@ -110,9 +110,6 @@ def conclude(facts: Facts) -> Paragraphs:
         points.append(
             point(300, state(say.stands_at, facts.number(target.index), facts.field(target, "created"), *times))
         )
-    after = [Field(None, f"later({kind})", context.later.get(kind, 0)) for kind in ("answer", "typed")]
-    if any(field.value for field in after):
-        points.append(point(200, state(say.behind_it, *after, cite=(target.index,))))
     if last.index != target.index:
         said = (facts.number(last.index), Field(last.index, "role", last.role), facts.said(last))
         points.append(point(400, state(say.session_ended, *said)))
