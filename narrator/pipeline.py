@@ -87,7 +87,7 @@ def narrate(
         settings: What the call set that makes another essay.
         price: What the caller says tokens cost; None: what the data says.
         keep: Given the draft as it is before a repair, so that what happens meanwhile cannot lose it.
-        notice: Given a line on each thing that went wrong in a repair.
+        notice: Given a line on each thing that went wrong in a repair, and on what the offline writer could not do.
         now: Tells the time; the world's by default.
 
     Raises:
@@ -96,6 +96,9 @@ def narrate(
     clock = now or (lambda: datetime.now(UTC))
     started = clock()
     reply = writer.write(prompt)
+    if notice is not None and model is None:
+        for note in reply.notes:
+            notice(note)
     context = add_read(prompt.context, session, reply.read)
     check = check_essay(reply.text, evidence_of_context(context, session))
     draft = Draft(
