@@ -108,8 +108,9 @@ class Context(Record):
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Messages of which the writer sees something, ascending."""
-        return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices)))
+        """Messages of which the writer sees something, or is told something by a finding, ascending."""
+        told = {int(index) for finding in self.findings for index in re.findall(r"\(message (\d+)\)", finding.says)}
+        return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices) | told))
 
     @property
     def says(self) -> tuple[str, ...]:

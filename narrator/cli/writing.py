@@ -134,9 +134,10 @@ def write_draft(
     from narrator.pipeline import narrate
 
     if settings is None or bounds is None:
+        from narrator.cli.output import complain
         from narrator.offline import OfflineWriter
 
-        return narrate(session, plan.prompt, OfflineWriter(), None, settings=plan.asked.settings)
+        return narrate(session, plan.prompt, OfflineWriter(), None, settings=plan.asked.settings, notice=complain)
     from narrator.cli.shrinking import shrink_once
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter

@@ -42,7 +42,7 @@ def _loop(message: Message, session: Session) -> Clause:
         whose = f"the turn, in answer to message {before.parent}, was not over"
         asked = session.message(before.index).parent
         proofs.append(Evidence(index=before.index, field=session.native("parent"), value=asked))
-    return Clause(f"Message {before.index} before it finished with “tool-calls”: {whose}.", tuple(proofs))
+    return Clause(f"Message {before.index}, right before it, finished with “tool-calls”: {whose}.", tuple(proofs))
 
 
 def _pressure(message: Message, session: Session) -> Clause:
