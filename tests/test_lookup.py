@@ -305,6 +305,7 @@ def test_a_message_is_read_round_a_text(tmp_path: Path) -> None:
 def test_a_message_is_not_read_round_what_is_not_there(tmp_path: Path) -> None:
     session = opened(tmp_path, recorded())
     assert read_round(session, 1, " ") is None
+    assert lookups_in(session).read_messages([1], "fatal").startswith("[msg 1] assistant\n"), "where it is, no note"
     assert lookups_in(session).read_messages([1], "zebra") == "record: this text does not stand in msg 1\n"
 
 
