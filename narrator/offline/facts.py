@@ -9,9 +9,8 @@ from narrator.context import Context
 from narrator.excerpt import Excerpt
 from narrator.findings import Finding
 from narrator.formats import find_formats
-from narrator.markdown import literal
 from narrator.offline.claims import Claim, Field
-from narrator.offline.quoting import telling_line
+from narrator.offline.quoting import telling_line, verbatim
 from narrator.outline import OutlineEntry
 from narrator.passages import Passage
 
@@ -119,7 +118,7 @@ def sentences_of(finding: Finding) -> list[Claim]:
     for sentence in split_sentences(finding.says):
         named = {int(name) for name in _NAMED.findall(sentence)}
         rests = {finding.index, *(named or others)}
-        claims.append(Claim(f"finding:{finding.kind}", literal(sentence), fields, tuple(sorted(rests))))
+        claims.append(Claim(f"finding:{finding.kind}", verbatim(sentence), fields, tuple(sorted(rests))))
     return claims
 
 

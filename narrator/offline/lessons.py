@@ -27,7 +27,7 @@ LESSONS: dict[str, Lesson] = {
     "aborted": Lesson(
         "The Turn That Was Stopped",
         "Why It Stops Short: An Interruption on Record",
-        "The turn did not end by itself, and what ended it stands in a field that the text does not show.",
+        "What ends such a turn stands in a field of the record, and not in any text.",
         "An interruption ends a turn, not the work. What counts afterwards is what had already been done: commands that "
         "had run stay run, and what had only been planned is gone. Before going on, check the state of the machine rather "
         "than the last sentence of the conversation.",
@@ -75,7 +75,7 @@ LESSONS: dict[str, Lesson] = {
     "compaction-request": Lesson(
         "The Request Nobody Typed",
         "Why It Is There: The Mark of a Compaction",
-        "The message stands under the user's role and holds no words of a person: it marks where a summary was asked for.",
+        "What stands under the user's role was not always said by a person.",
         "A compaction is where a session forgets. What is to survive it has to be written down before it, in a file or in a "
         "test, since the only thing that crosses is what the summary happens to say. A reader who counts user turns must "
         "leave such messages out.",
@@ -131,8 +131,8 @@ LESSONS: dict[str, Lesson] = {
     "command-failed": Lesson(
         "The Command That Failed",
         "Why It Failed: What the Exit Code Says",
-        "The call counts as completed, but the command it ran did not succeed: its exit code says so.",
-        "A completed call is not a successful command. In a chain of commands the exit code says only that one of them failed; "
+        "A finished call is no proof of a finished command: the record keeps the two apart.",
+        "In a chain of commands the exit code says only that one of them failed; "
         "what the others did before it has to be looked up. Steps that can fail on their own are better run on their own.",
         "Which effects the command had before it failed can only be seen where it ran.",
     ),

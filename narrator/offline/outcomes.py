@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from narrator.excerpt import Excerpt
@@ -10,14 +11,13 @@ from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, state
 from narrator.offline.facts import Facts, first_of
 from narrator.offline.lessons import LESSONS
-from narrator.offline.matters import Paragraphs, kind_of
+from narrator.offline.matters import Paragraphs, find_account, find_failed, kind_of
 from narrator.offline.steps import tell_turns
 from narrator.offline.weighing import KEPT, point
 from narrator.passages import Passage
 
 NO_COST = "The record counts no time and no tokens that it cost."
 NO_ACTIONS = "The record names no open action. What such a case asks for:"
-_A_SECOND = 1000
 _ROOM = 45
 """Words that a rule may have in any case."""
 _EVENTS_BEFORE, _EVENTS_AFTER = 4, 6
@@ -87,33 +87,59 @@ def measure(facts: Facts) -> Iterator[Claim]:
 
 
 _SETTLED = "succeeds here"
+_THIS_TURN = re.compile(r"the turn of msg \d+ ends here")
 
 
 def draw_lesson(facts: Facts, words: int) -> Paragraphs:
     """One rule, or a sentence where there is no room for one, and how far it was here to what settled the matter."""
     lesson = LESSONS[kind_of(facts)]
     rule = lesson.rule if len(lesson.rule.split()) <= max(words, _ROOM) else lesson.point
-    return [[point(KEPT, frame(rule)), *(point(300, claim) for claim in measure(facts))]]
+    settled = facts.kinds & {"command-failed"}
+    return [[point(KEPT, frame(rule)), *(point(300, claim) for claim in ([] if settled else measure(facts)))]]
 
 
 def conclude(facts: Facts) -> Paragraphs:
-    """Where the message stands in the session, and the session's last words."""
-    context, target, last = facts.context, facts.target, facts.context.outline.entries[-1]
+    """The session's last words, and where whoever needs this message should go from it."""
+    target, last = facts.target, facts.context.outline.entries[-1]
     points = []
-    if (
-        context.ended is not None
-        and (target.created or 0) - (context.begun or 0) >= _A_SECOND
-        and target.index != last.index
-    ):
-        created = facts.names.get("created", "created")
-        times = (Field(0, created, context.begun), Field(context.count - 1, created, context.ended))
-        points.append(
-            point(300, state(say.stands_at, facts.number(target.index), facts.field(target, "created"), *times))
-        )
     if last.index != target.index:
-        said = (facts.number(last.index), Field(last.index, "role", last.role), facts.said(last))
-        points.append(point(400, state(say.session_ended, *said)))
+        points.append(point(400, state(say.session_ended, Field(last.index, "role", last.role), facts.said(last))))
+    points.append(point(350, _where_to(facts)))
     return [points]
+
+
+def _where_to(facts: Facts) -> Claim | None:
+    """What the next person needs."""
+    target, kind = facts.target, kind_of(facts)
+    if kind == "command-failed" and (failed := find_failed(target)) is not None:
+        account, line = find_account(facts), facts.line(target, failed[1])
+        if account is not None and line.value:
+            return state(readings.begin_with_account, line, facts.number(account.index))
+        settled = _settled(facts)
+        return settled and state(readings.begin_with_success, facts.number(target.index), facts.number(settled.index))
+    if kind in ("aborted", "provider-error", "cut-off"):
+        earlier = [e for e in facts.context.window if e.index < target.index and first_of(e, "output")]
+        return state(readings.begin_with_state, facts.number(earlier[-1].index)) if earlier else None
+    if kind in ("compaction-request", "compaction-summary"):
+        return _compare(facts)
+    end = next((e for e in facts.context.window if _THIS_TURN.fullmatch(e.why)), None)
+    if end is None or end.index <= target.index or kind not in ("assistant", "user"):
+        return None
+    return state(readings.judge_answer if kind == "user" else readings.judge_by_end, facts.number(end.index))
+
+
+def _compare(facts: Facts) -> Claim | None:
+    target = facts.target
+    summary = target if target.kind == "compaction-summary" else facts.at(target.index + 1)
+    before = facts.at((target.index if target.kind == "compaction-request" else target.index - 1) - 1)
+    if summary is None or before is None or summary.kind != "compaction-summary" or before.kind != "answer":
+        return None
+    return state(readings.compare_summary, facts.number(summary.index), facts.number(before.index))
+
+
+def _settled(facts: Facts) -> Excerpt | None:
+    window = facts.context.window
+    return next((e for e in window if e.index > facts.target.index and readings.SETTLES.fullmatch(e.why)), None)
 
 
 # ------------------------------------------------------------------------------------------------ of a postmortem

@@ -33,9 +33,11 @@ _HEADINGS = {
     "input": "What One Must Know to Read It",
     "output": "What It Left Behind",
     "lesson": "What It Teaches",
-    "conclusion": "Where It Stands",
+    "conclusion": "Where It Ended",
 }
 
+_QUOTES = frozenset(["account_of_it", "came_to", "turn_came_to"])
+"""Rules that quote an answer, which is not quoted again by what is told in order."""
 _LAST_WORDS = frozenset(["assistant_said", "user_wrote"])
 _LEAST = 30
 _SPARE = frozenset(["message", "context", "assumptions", "input", "output", "conclusion", "contributing", "went-well"])
@@ -107,12 +109,23 @@ def _write(facts: Facts, style: Style, parts: Sequence[Section], factor: float) 
     said, is_short = set[tuple[str, tuple[int, ...]]](), style.words.most < _SHORT
     for part in parts:
         room = max(1, round(part.words.most * factor))
-        told = [_unsaid(claims, said) for claims in _tell(facts, part, room)]
-        told = [claims for claims in told if claims and not (is_short and claims[0].text == matters.OFFLINE)]
+        told = [_unsaid(claims, said) for claims in _tell(facts, part, room, _told(essay))]
+        told = [claims for claims in told if claims]
         if told and part.heading:
             essay.append([_heading(facts, style, part)])
         essay += told
-    return essay
+    return essay if is_short else [*essay, [frame(matters.OFFLINE)]]
+
+
+def _told(essay: Sequence[Sequence[Claim]]) -> frozenset[int]:
+    """Answers whose words the essay has told already."""
+    return frozenset(
+        field.message
+        for claims in essay
+        for claim in claims
+        for field in claim.fields
+        if claim.rule in _QUOTES and field.message is not None and field.name.endswith("text")
+    )
 
 
 def _unsaid(claims: list[Claim], said: set[tuple[str, tuple[int, ...]]]) -> list[Claim]:
@@ -130,11 +143,11 @@ def _key(claim: Claim) -> tuple[str, tuple[int, ...]]:
     return ("session_ended" if claim.rule == "session_ended" else claim.text), claim.cites
 
 
-def _tell(facts: Facts, part: Section, room: int) -> list[list[Claim]]:
+def _tell(facts: Facts, part: Section, room: int, told: frozenset[int]) -> list[list[Claim]]:
     if part.matter == "before":
-        return _before(facts, room)
+        return _before(facts, room, told)
     if part.matter == "after":
-        return turning.tell_after(facts, room) or [[_nothing_after(facts)]]
+        return turning.tell_after(facts, room, told) or [[_nothing_after(facts)]]
     if part.matter == "lesson":
         return fit(outcomes.draw_lesson(facts, room), room)
     if part.matter == "message":
@@ -142,11 +155,11 @@ def _tell(facts: Facts, part: Section, room: int) -> list[list[Claim]]:
     return fit(_MATTERS[part.matter or ""](facts), room)
 
 
-def _before(facts: Facts, room: int) -> list[list[Claim]]:
+def _before(facts: Facts, room: int, told: frozenset[int]) -> list[list[Claim]]:
     """What led there; the first request is not told of again, since an essay opens with it."""
     target = facts.target.index
-    if told := turning.tell_before(facts, frozenset([0]), room):
-        return told
+    if turns := turning.tell_before(facts, frozenset([0]), room, told):
+        return turns
     rule = say.only_the_request_before if target == 1 else say.nothing_before
     return [[state(rule, facts.number(0), cite=(0,))] if target == 1 else [state(rule, cite=(target,))]]
 
@@ -186,11 +199,17 @@ def _title_of(facts: Facts) -> Claim:
     if kind in ("compaction-request", "compaction-summary"):
         return state(titles.title_of_many, *given, facts.count(kind), cite=())._replace(cites=())
     ended = target.completed is not None and target.created is not None and target.completed >= target.created
-    output = first_of(target, "output")
     if kind in ("aborted", "empty-completion") and ended:
         claim = state(titles.title_in_time, *given, facts.field(target, "created"), facts.field(target, "completed"))
-    elif kind == "command-failed" and output is not None and output.exit:
-        claim = state(titles.title_of_exit, *given, facts.named(target, output, "exit", output.exit))
+    elif kind == "command-failed" and (failed := matters.find_failed(target)) is not None:
+        claim = state(
+            titles.title_of_failure,
+            *given,
+            matters.about(facts, target, failed[0]),
+            facts.subject(target, failed[0]),
+            facts.line(target, failed[1]),
+            facts.named(target, failed[1], "exit", failed[1].exit),
+        )
     elif kind in ("tool-error", "tool-aborted") and call is not None and call.subject[0] in ("filePath", "path"):
         claim = state(titles.title_of_path, *given, facts.subject(target, call))
     elif kind in ("assistant", "by-user") and words is None and call is not None and call.subject[1].strip():
