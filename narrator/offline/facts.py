@@ -28,6 +28,8 @@ class Facts:
         self.found = context.of(context.target.index)
         self.kinds = frozenset(finding.kind for finding in self.found)
         self.names: Mapping[str, str] = find_formats()[context.session.format].fields
+        self.shown = frozenset(context.shown)
+        """Messages that an essay may name."""
         self.window: dict[int, Excerpt] = {excerpt.index: excerpt for excerpt in context.window}
 
     def at(self, index: int | None) -> Excerpt | None:

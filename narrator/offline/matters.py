@@ -13,8 +13,8 @@ from narrator.offline.facts import Facts, first_of, sentences_of, stem
 from narrator.offline.glosses import GLOSSES, OF_KIND
 from narrator.offline.lessons import LESSONS, ORDER
 from narrator.offline.links import Link, links_back, links_on
-from narrator.offline.steps import tell_turns
 from narrator.offline.quoting import rest_of, says_done
+from narrator.offline.steps import tell_turns
 from narrator.offline.weighing import KEPT, Point, point
 from narrator.passages import Passage
 from narrator.sanitize import shorten
@@ -113,6 +113,12 @@ def _came_to(facts: Facts, outcome: Excerpt, later: Callable[..., str], of_turn:
     return words and state(of_turn if same else later, words)
 
 
+def _opening_request(facts: Facts) -> Claim:
+    first = facts.context.outline.entries[0]
+    rule = say.session_asked if first.kind == "typed" and first.spoken else say.session_opened
+    return state(rule, facts.said(first))
+
+
 def show_message(facts: Facts, words: int) -> Paragraphs:
     """The target, and what its fields say of it."""
     target, limit = facts.target, max(120, 4 * words)
@@ -127,7 +133,7 @@ def show_message(facts: Facts, words: int) -> Paragraphs:
         counted = any(target.tokens.values())
         claims.append(state(say.tokens_counted if counted else say.no_tokens, *facts.tokens(target)))
     weighed = [point(500 - 10 * n, claim) for n, claim in enumerate(claims)]
-    return [[point(KEPT, frame(_verbatim(target, limit)))], [*weighed, point(300, _parent(facts))]]
+    return [[point(KEPT, frame(_verbatim(target, limit)))], [*weighed]]
 
 
 def _verbatim(target: Excerpt, limit: int) -> str:
@@ -267,9 +273,7 @@ def give_knowledge(facts: Facts) -> Paragraphs:
 
 
 def _linked(facts: Facts, rule: Callable[..., str], link: Link) -> Claim:
-    return state(
-        rule, link.term, facts.number(link.place), link.sentence, link.text, cite=(link.place, facts.target.index)
-    )
+    return state(rule, link.term, link.sentence, link.text, cite=(link.place, facts.target.index))
 
 
 def give_outcome(facts: Facts) -> Paragraphs:

@@ -23,17 +23,110 @@ _DONE = {
 """What is done with the subject of a call."""
 _NO_PATH = frozenset(["webfetch", "websearch"])
 _IMPERATIVES = frozenset(
-    "add apply benchmark build calculate check clean clear clone commit compare compile configure copy count create "
-    "delete deploy disable display download dump enable estimate examine extract fetch find fix generate get identify "
-    "inspect install kill launch list locate look make measure merge monitor move patch poll prepare print probe profile "
-    "pull push query read rebuild record reinstall reload remove rename replace rerun reset resolve restart restore "
-    "resume retry run save search send set show start stop summarize sync tail test train try uninstall unpack update "
-    "upgrade upload validate verify view wait watch write".split()
+    [
+        "add",
+        "apply",
+        "benchmark",
+        "build",
+        "calculate",
+        "check",
+        "clean",
+        "clear",
+        "clone",
+        "commit",
+        "compare",
+        "compile",
+        "configure",
+        "copy",
+        "count",
+        "create",
+        "delete",
+        "deploy",
+        "disable",
+        "display",
+        "download",
+        "dump",
+        "enable",
+        "estimate",
+        "examine",
+        "extract",
+        "fetch",
+        "find",
+        "fix",
+        "generate",
+        "get",
+        "identify",
+        "inspect",
+        "install",
+        "kill",
+        "launch",
+        "list",
+        "locate",
+        "look",
+        "make",
+        "measure",
+        "merge",
+        "monitor",
+        "move",
+        "patch",
+        "poll",
+        "prepare",
+        "print",
+        "probe",
+        "profile",
+        "pull",
+        "push",
+        "query",
+        "read",
+        "rebuild",
+        "record",
+        "reinstall",
+        "reload",
+        "remove",
+        "rename",
+        "replace",
+        "rerun",
+        "reset",
+        "resolve",
+        "restart",
+        "restore",
+        "resume",
+        "retry",
+        "run",
+        "save",
+        "search",
+        "send",
+        "set",
+        "show",
+        "start",
+        "stop",
+        "summarize",
+        "sync",
+        "tail",
+        "test",
+        "train",
+        "try",
+        "uninstall",
+        "unpack",
+        "update",
+        "upgrade",
+        "upload",
+        "validate",
+        "verify",
+        "view",
+        "wait",
+        "watch",
+        "write",
+    ]
 )
 """Verbs with which a call says what it is for."""
-_THINGS = frozenset("log logs script run status output results file size time loop list report".split())
+_THINGS = frozenset(
+    ["log", "logs", "script", "run", "status", "output", "results", "file", "size", "time", "loop", "list", "report"]
+)
 """What makes a thing of the verb before it: `Build log`."""
-_QUESTIONS = frozenset("does do is are was were which what where when who how can has have".split())
+_QUESTIONS = frozenset(
+    ["does", "do", "is", "are", "was", "were", "which", "what", "where", "when", "who", "how", "can", "has", "have"]
+)
 _SHORT = 60
 _REMOTE = re.compile(r"(?:(sleep \d+)\s*(?:&&|;)\s*)?ssh (?:-\S+ )*\S+ ['\"](.{8,})")
 """A command for another machine, perhaps after a wait."""
@@ -57,15 +150,13 @@ def act(name: str, subject: str, about: str, before: str | None, *, way: int = 0
 
 def _ran(command: str, about: str, *, again: bool, way: int) -> str:
     lines = [line for line in command.split("\n") if line.strip()]
-    if not lines:
-        return "called the shell without a command"
-    if again:
-        return "ran the same command again"
+    if not lines or again:
+        return "ran the same command again" if lines else "called the shell without a command"
     if (purpose := purpose_of(about)) is not None:
         return f"{('ran a command to', 'used the shell to', 'ran a command to')[way % 3]} {verbatim(purpose)}"
     if about.strip():
         named = f"“{verbatim(one_line(about, 90))}”"
-        if about.split()[0].lower() in _QUESTIONS:
+        if about.split(maxsplit=1)[0].lower() in _QUESTIONS:
             return f"ran a command that asks {named}"
         return (
             f"ran what it called {named}",

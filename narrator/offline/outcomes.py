@@ -50,6 +50,8 @@ def _assumed(facts: Facts) -> Iterator[Claim]:
         if excerpt.index > target.index and excerpt.why.endswith("fails here"):
             why = Field(excerpt.index, "why", excerpt.why)
             cite = (target.index, excerpt.index)
+            if not _named(excerpt) <= facts.shown:
+                continue
             yield state(readings.assumed_to_last, why, facts.number(excerpt.index), cite=cite)
             return
 
@@ -108,15 +110,21 @@ def conclude(facts: Facts) -> Paragraphs:
     return [points]
 
 
-def _where_to(facts: Facts) -> Claim | None:
+def _named(excerpt: Excerpt) -> set[int]:
+    """Messages that the reason for which one is shown names."""
+    return {int(name) for name in re.findall(r"msg (\d+)", excerpt.why)}
+
+
+def _where_to(facts: Facts) -> Claim | None:  # noqa: PLR0911  # a case a line
     """What the next person needs."""
     target, kind = facts.target, kind_of(facts)
     if kind == "command-failed" and (failed := find_failed(target)) is not None:
         account, line = find_account(facts), facts.line(target, failed[1])
         if account is not None and line.value:
             return state(readings.begin_with_account, line, facts.number(account.index))
-        settled = _settled(facts)
-        return settled and state(readings.begin_with_success, facts.number(target.index), facts.number(settled.index))
+        if (settled := _settled(facts)) is None:
+            return None
+        return state(readings.begin_with_success, facts.number(target.index), facts.number(settled.index))
     if kind in ("aborted", "provider-error", "cut-off"):
         earlier = [e for e in facts.context.window if e.index < target.index and first_of(e, "output")]
         return state(readings.begin_with_state, facts.number(earlier[-1].index)) if earlier else None
@@ -176,7 +184,7 @@ def find_contributing(facts: Facts) -> Paragraphs:
     """Failures on the way, and what was taken for granted."""
     failed = []
     for excerpt in facts.context.window:
-        if excerpt.index < facts.target.index and "failed here" in excerpt.why:
+        if excerpt.index < facts.target.index and "failed here" in excerpt.why and _named(excerpt) <= facts.shown:
             cite = (excerpt.index, facts.target.index)
             why = Field(excerpt.index, "why", excerpt.why)
             failed.append(state(readings.bears, why, facts.number(excerpt.index), cite=cite))
@@ -190,7 +198,11 @@ def find_good(facts: Facts) -> Paragraphs:
     for entry in [e for e in reached if not e.reached.startswith("said")][:3]:
         field = Field(entry.index, "reached", entry.reached.split("; said")[0])
         points.append(point(200, state(say.was_reached, facts.number(entry.index), field, facts.flat(entry))))
-    settled = [e for e in facts.context.window if e.index > facts.target.index and _SETTLED in e.why]
+    settled = [
+        e
+        for e in facts.context.window
+        if e.index > facts.target.index and _SETTLED in e.why and _named(e) <= facts.shown
+    ]
     for excerpt in settled[:1]:
         cite = (facts.target.index, excerpt.index)
         lead = state(readings.bears, Field(excerpt.index, "why", excerpt.why), facts.number(excerpt.index), cite=cite)

@@ -18,7 +18,8 @@ _TELLING = re.compile(
     r"passed|Traceback|undefined|missing|out of)\b",
 )
 _RESULT = re.compile(
-    r"^(?:[\w.]+\.)?\w*(?:Error|Exception|OutOfResources|OutOfMemory)\b(?::|$)|\b\d+ (?:passed|failed)\b|\b[\d.]+ ?(?:tok/s|req/s|it/s mean)\b|"
+    r"^(?:[\w.]+\.)?\w*(?:Error|Exception|OutOfResources|OutOfMemory)\b(?::|$)|"
+    r"\b\d+ (?:passed|failed)\b|\b[\d.]+ ?(?:tok/s|req/s)\b|"
     r"\brel err\b|\bNo such file|command not found|^(?:ok|yes|no|true|false|active|inactive|failed)$",
     re.IGNORECASE,
 )
@@ -136,7 +137,7 @@ def says_done(text: str) -> bool:
 
 
 _DONE = re.compile(
-    r"\b(?:works|is up|are up|back up|passes|pass|passed|fixed|solved|done|complete|completed|ready|in place|finished)\b",
+    r"\b(?:works|is up|are up|back up|passes|pass|passed|fixed|solved|done|completed?|ready|in place|finished)\b",
     re.IGNORECASE,
 )
 

@@ -157,7 +157,7 @@ def assumed_to_be_carried(before: int, name: str, subject: str) -> str:
 
 
 def came_again(why: str, begun: int, later: int, line: str) -> str:
-    """From why a message settles the failure, its time and the target's, and a line of its output that tells of an error."""
+    """From why a message settles the failure, its time and the target's, and an error in its output, if any."""
     if not SETTLES.fullmatch(why):
         raise AssertionError("it settles nothing")
     what = "A command much like it" if why.startswith("a command much like") else "The same call"
@@ -173,14 +173,14 @@ SETTLES = re.compile(r"(?:the (?:command|file)|a command much like the command) 
 
 def begin_with_account(line: str, other: int) -> str:
     """From the line of a failure and the number of the answer that gives an account of it."""
-    return f"Whoever meets {code(line, 90)} again can begin with message {other}, where the assistant says what it made of it."
+    return f"Whoever meets {code(line, 90)} again can begin with message {other}, the assistant's account of it."
 
 
 def begin_with_success(index: int, other: int) -> str:
     """From the target, whose command failed, and the first one like it that did not."""
     return (
-        f"Whoever has to repeat it has two commands to compare: the one in message {index}, and the one in message {other} "
-        "that ended without an error code."
+        f"Whoever has to repeat it has two commands to compare: the one in message {index}, and the one in "
+        f"message {other} that ended without an error code."
     )
 
 

@@ -13,6 +13,7 @@ from narrator.offline.naming import purpose_of
 from narrator.offline.quoting import code, listed, place, quoted, rest_of, verbatim, whole
 from narrator.sanitize import one_line
 
+_A_SECOND = 1000
 _LISTED = re.compile(r" \(msg .*|; said .*|said .*")
 
 
@@ -108,16 +109,16 @@ def was_reached(index: int, reached: str, text: str) -> str:
     return f"In message {index} {done.get(step, again)}."
 
 
-def leaned_on(term: str, index: int, sentence: str, text: str) -> str:
+def leaned_on(term: str, sentence: str, text: str) -> str:
     """From a word of the target, and an earlier message's sentence that has it."""
     _shared(term, sentence, text)
     return f"The name {code_span(term)} had come up before: {quoted(sentence, 220)}."
 
 
-def was_taken_up(term: str, index: int, sentence: str, text: str) -> str:
+def was_taken_up(term: str, sentence: str, text: str) -> str:
     """From a word of the target, and a later message's sentence that has it."""
     _shared(term, sentence, text)
-    return f"Later the assistant came back to {code_span(term)}: {quoted(sentence, 220)}."
+    return f"Later {code_span(term)} comes up again: {quoted(sentence, 220)}."
 
 
 def _shared(term: str, *texts: str) -> None:

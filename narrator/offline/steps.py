@@ -131,7 +131,9 @@ class _Teller:
         jumped = self.jumps(excerpt) or (self._last is None and excerpt.index > self._facts.target.index + 1)
         self.opens = self.opens or lead is not None
         claims = [lead] if lead else []
-        claims += self._spoken(excerpt, excerpt.index if jumped and not lead else None)
+        spoken = self._spoken(excerpt, excerpt.index if jumped and not lead else None)
+        settled = lead is not None and lead.rule == "came_again"
+        claims += [claim for claim in spoken if not (settled and claim.rule == "call_printed")]
         known = [f for f in self._facts.context.of(excerpt.index) if f.kind in _TELLING]
         for finding in known:
             claims += [c for c in sentences_of(finding)[:2] if "In the next request" not in c.text]
@@ -161,14 +163,12 @@ class _Teller:
         return form
 
     def _spoken(self, excerpt: Excerpt, jumped: int | None) -> list[Claim]:
-        if excerpt.kind == "compaction-request":
-            return []
         words, place = self._facts.words(excerpt), Field(excerpt.index, "jumped", jumped)
         if excerpt.kind == "compaction-summary":
             return [state(say.summary_began, words or Field(excerpt.index, "text", ""))]
         if excerpt.role == "assistant":
             return self._answered(excerpt, words, place)
-        if excerpt.index in self._told:
+        if excerpt.index in self._told or excerpt.kind == "compaction-request":
             return []
         if words is None:
             return [state(say.user_silent, cite=(excerpt.index,))]
@@ -207,7 +207,7 @@ class _Teller:
         else:
             name, others = facts.named(excerpt, call, "name", call.tool), excerpt.calls - 1
             about = facts.argument(excerpt, call, "description" if call.tool == "bash" else "")
-            told = words or Field(excerpt.index, "text", None)
+            told = words or Field(excerpt.index, "", None)
             before, more = self._subject_before(call), Field(excerpt.index, "count(other calls)", others)
             form = self._form("did" if words else "bare")
             claims = [

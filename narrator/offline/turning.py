@@ -68,6 +68,8 @@ def _lead(facts: Facts) -> Callable[[Excerpt], Claim | None]:
         if near or not readings.bears(excerpt.why, excerpt.index):
             return None
         cite = {excerpt.index, *(int(name) for name in re.findall(r"msg (\d+)", excerpt.why))}
+        if not cite <= facts.shown:
+            return None
         why, number = Field(excerpt.index, "why", excerpt.why), facts.number(excerpt.index)
         return state(readings.bears, why, number, cite=sorted(cite))
 
