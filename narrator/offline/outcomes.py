@@ -173,7 +173,7 @@ def list_times(facts: Facts) -> Paragraphs:
         if excerpt.created is None or not (near or _SETTLED in excerpt.why):
             continue
         failed = any(passage.exit or passage.kind == "error" for passage in excerpt.passages)
-        told = [claim for claims in tell_turns(facts, [excerpt]) for claim in claims][: 1 + failed]
+        told = [claim for claims in tell_turns(facts, [excerpt], alone=True) for claim in claims][: 1 + failed]
         if told:
             weight = 300 - 20 * abs(excerpt.index - target) if near else 290
             lines.append([point(weight, state(say.at_time, facts.field(excerpt, "created")), *told)])

@@ -25,10 +25,13 @@ _NOUNS = {"command": "the command", "file": "a call on the file"}
 _BEARING = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"the (command|file) of msg (\d+) succeeds here", "{0} of message {1} succeeds in message {index}"),
+        (
+            r"the (command|file) of msg (\d+) succeeds here",
+            "{0} of message {1} ends without an error in message {index}",
+        ),
         (
             r"a command much like the command of msg (\d+) succeeds here",
-            "a command much like that of message {0} succeeds in message {index}",
+            "a command much like that of message {0} ends without an error code in message {index}",
         ),
         (r"the (command|file) of msg (\d+) fails here", "{0} of message {1} fails in message {index}"),
         (r"the (command|file) of msg (\d+) is used here next", "{0} of message {1} comes up again in message {index}"),

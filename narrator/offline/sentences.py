@@ -44,11 +44,12 @@ def session_runs(index: int, at: int | None, begun: int | None, ended: int | Non
         return "No usable times are recorded for the session."
     if at is None or not begun <= at <= ended:
         return f"The messages of the session are stamped from {first} to {last}."
-    if at == begun:
-        return f"It begins at {first} and runs for {span(ended - begun)}."
-    return (
-        f"It began at {first}; {span(at - begun)} of its {span(ended - begun)} had passed when message {index} began."
-    )
+    if ended - begun < _A_SECOND:
+        return f"The session begins at {first}."
+    if at - begun < _A_SECOND:
+        return f"The session begins at {first} and runs for {span(ended - begun)}."
+    passed = f"{span(at - begun)} of its {span(ended - begun)} had passed when message {index} began"
+    return f"The session began at {first}; {passed}."
 
 
 def summaries_before(number: int) -> str:

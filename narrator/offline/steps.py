@@ -37,13 +37,16 @@ def tell_turns(
     excerpts: Sequence[Excerpt],
     lead: Callable[[Excerpt], Claim | None] = lambda _: None,
     told: frozenset[int] = frozenset(),
+    *,
+    alone: bool = False,
 ) -> list[list[Claim]]:
     """Paragraphs about messages, in the given order.
 
     `lead` says of one far off what it has to do with the target; of messages in `told` the words are left out.
+    `alone`: each is told by itself, and what lies between does not matter.
     """
     paragraphs: list[list[Claim]] = [[]]
-    teller = _Teller(facts, told)
+    teller = _Teller(facts, told, alone=alone)
     for key, group in groupby(_in_runs(excerpts), key=lambda pair: pair[0]):
         run = [excerpt for _, excerpt in group]
         turns = len(paragraphs[-1]) > 1 and run[0].role == "user" and run[0].kind == "typed"
@@ -113,8 +116,8 @@ def _sort(excerpt: Excerpt, place: int) -> str:
 class _Teller:
     """Tells one turn after another."""
 
-    def __init__(self, facts: Facts, told: frozenset[int]) -> None:
-        self._facts, self._told = facts, told
+    def __init__(self, facts: Facts, told: frozenset[int], *, alone: bool) -> None:
+        self._facts, self._told, self._alone = facts, told, alone
         self._forms: dict[str, int] = {}
         self._before: tuple[Excerpt, Passage, Passage | None] | None = None
         """The last turn with a call, its call and its output."""
@@ -129,6 +132,7 @@ class _Teller:
     def tell(self, excerpt: Excerpt, lead: Claim | None) -> list[Claim]:
         """What one message did, and what the record knows of it."""
         jumped = self.jumps(excerpt) or (self._last is None and excerpt.index > self._facts.target.index + 1)
+        jumped = jumped and not self._alone
         self.opens = self.opens or lead is not None
         claims = [lead] if lead else []
         spoken = self._spoken(excerpt, excerpt.index if jumped and not lead else None)
@@ -136,7 +140,8 @@ class _Teller:
         claims += [claim for claim in spoken if not (settled and claim.rule == "call_printed")]
         known = [f for f in self._facts.context.of(excerpt.index) if f.kind in _TELLING]
         for finding in known:
-            claims += [c for c in sentences_of(finding)[:2] if "In the next request" not in c.text]
+            said = [c for c in sentences_of(finding)[:2] if "In the next request" not in c.text]
+            claims += [claim for claim in said if self._facts.shown.issuperset(claim.cites)]
         self._last = excerpt.index
         self.opens = self.opens or bool(known) or excerpt.role != "assistant"
         return claims
