@@ -194,6 +194,7 @@ def explain(facts: Facts) -> Paragraphs:
     target, kind = facts.target, kind_of(facts)
     failed = kind == "command-failed"
     rest = [c for n, finding in enumerate(facts.found) for c in sentences_of(finding)[n < 1 and not failed :]]
+    rest = [claim for claim in rest if facts.shown.issuperset(claim.cites)]
     read = [point(350, claim) for claim in _readings(facts)]
     left = (_NEXT, *([_NEXT_TYPED] if read else []), *([] if target.passages else [_NOTHING]))
     known = [point(700 - 10 * n, claim) for n, claim in enumerate(rest) if not claim.text.startswith(left)]

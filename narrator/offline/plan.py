@@ -67,8 +67,9 @@ def plan_essay(context: Context, style: Style) -> Plan:
         parts = [part for part in parts if part not in spare]
         notes.append(f"left out, since there is no room for a sentence of it: {', '.join(part.name for part in spare)}")
     essay, words, cited, factor = _fitted(facts, style, parts)
-    if words < style.words.least and factor < 1:
-        notes.append(f"{words} words, fewer than the {style.words.least} of the style: no sentence is cut")
+    if words < style.words.least:
+        why = "no sentence is cut" if factor < 1 else "the record gives no more that bears on the message"
+        notes.append(f"{words} words, fewer than the {style.words.least} of the style: {why}")
     elif words > style.words.most:
         notes.append(f"{words} words, more than the {style.words.most} of the style: nothing could be left out")
     if cited > style.citations.most:
