@@ -112,6 +112,15 @@ def stem(passage: Passage) -> str:
     return passage.at.split(".")[0]
 
 
+def find_failed(excerpt: Excerpt) -> tuple[Passage, Passage] | None:
+    """The first command of a message that ended with an exit code other than zero: its call and its output."""
+    for output in excerpt.passages:
+        call = next((p for p in excerpt.passages if p.kind == "input" and stem(p) == stem(output)), None)
+        if output.kind == "output" and output.exit and call is not None:
+            return call, output
+    return None
+
+
 def sentences_of(finding: Finding) -> list[Claim]:
     """A finding sentence by sentence; each rests on the message it is about and on those it names."""
     fields = tuple(Field(item.index, item.field, item.value) for item in finding.evidence)

@@ -36,7 +36,7 @@ LESSONS: dict[str, Lesson] = {
     "provider-error": Lesson(
         "The Call That Failed",
         "Why It Failed: The Endpoint's Own Words",
-        "The model call ended in an error of the endpoint, and the record names it.",
+        "What reads like an answer left out can be an error that stands in another field.",
         "A failed model call leaves a message that reads like an answer left out. Tools that show a session should show the "
         "error beside it, and whoever reads the session should look at it before looking for a reason in the text.",
         "The record carries the endpoint's own words; what happened behind the endpoint it does not tell.",
@@ -52,7 +52,7 @@ LESSONS: dict[str, Lesson] = {
     "unfinished": Lesson(
         "The Message Without an End",
         "Why It Has No End",
-        "The record holds a beginning of this turn and no end.",
+        "A message is stored when it begins, and not only once it has ended.",
         "A message without an end is what a killed process, or an export made while the agent was running, leaves behind. "
         "A call without a recorded end may have run or not: only the machine it ran on can tell.",
         "Whether this turn ever ended is not recorded.",
@@ -84,7 +84,7 @@ LESSONS: dict[str, Lesson] = {
     "compaction-summary": Lesson(
         "The Summary in Place of a Conversation",
         "Why It Was Written: A Compaction",
-        "This is not a reply to the user but a text written to replace all that came before it.",
+        "What such a text leaves out is gone for the model, though the file still has it.",
         "From here on the model knows of the past only what stands in this text. It is worth reading as what it is, a list of "
         "what will be remembered, and worth checking for what it leaves out.",
         "Which of the things it leaves out would have mattered later cannot be read off the summary itself.",
@@ -139,7 +139,7 @@ LESSONS: dict[str, Lesson] = {
     "user-nudge": Lesson(
         "The Shortest Turn",
         "Why It Is So Short: What It Answers",
-        "The user's words hold no instruction.",
+        "What such a turn sets going is read off the answer, not off its words.",
         "A turn without an instruction leaves the choice of the next step to the model. Where the state of the work is clear that is enough; where it "
         "is not, one more sentence about what has been seen would be cheaper than the guess it replaces.",
         "What the user had in mind beyond the words is not recorded.",

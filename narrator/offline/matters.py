@@ -9,7 +9,7 @@ from narrator.markdown import fence
 from narrator.offline import readings
 from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, state
-from narrator.offline.facts import Facts, first_of, sentences_of, stem
+from narrator.offline.facts import Facts, find_failed, first_of, sentences_of
 from narrator.offline.glosses import GLOSSES, OF_KIND
 from narrator.offline.lessons import LESSONS, ORDER
 from narrator.offline.links import Link, links_back, links_on
@@ -75,19 +75,15 @@ def _what_it_is(facts: Facts) -> list[Claim]:
                   facts.named(target, output, "exit", output.exit), facts.line(target, output))
         ]  # fmt: skip
     place = state(say.role_and_place, role, number, facts.number(target.index))
-    told = [sentences_of(finding)[0] for finding in facts.found[:1]]
+    told = [] if is_ordinary(facts) else [sentences_of(finding)[0] for finding in facts.found[:1]]
     if not told and target.index and (turns := tell_turns(facts, [target])):
         told = turns[0][:2]
     return [place, *told]
 
 
-def find_failed(excerpt: Excerpt) -> tuple[Passage, Passage] | None:
-    """The first command of a message that ended with an exit code other than zero: its call and its output."""
-    for output in excerpt.passages:
-        call = next((p for p in excerpt.passages if p.kind == "input" and stem(p) == stem(output)), None)
-        if output.kind == "output" and output.exit and call is not None:
-            return call, output
-    return None
+def is_ordinary(facts: Facts) -> bool:
+    """Whether no finding says what the message is: what it did says more of it than what is known beside that."""
+    return kind_of(facts) in ("assistant", "user")
 
 
 def about(facts: Facts, excerpt: Excerpt, call: Passage) -> Field:
@@ -99,7 +95,8 @@ def find_outcome(facts: Facts) -> Excerpt | None:
     """The next answer that ended a turn and says that something works or is done; else the one that ended this turn."""
     ends = [e for e in facts.context.window if e.index > facts.target.index and _ends_turn(e)][:_ENDS]
     good = [e for e in ends if (words := facts.words(e)) and says_done(words.value)]
-    return next(iter([*good, *ends]), None)
+    own = [e for e in ends if e.parent is not None and e.parent in (facts.target.parent, facts.target.index)]
+    return next(iter([*good, *own]), None)
 
 
 def _ends_turn(excerpt: Excerpt) -> bool:
@@ -169,7 +166,7 @@ def _asked(facts: Facts) -> Iterator[Point]:
     target = facts.target
     parent = facts.at(target.parent)
     words = facts.words(parent)
-    if parent is not None and words is not None and 0 < parent.index < target.index - 1 and parent.kind == "typed":
+    if parent is not None and words is not None and _is_last_typed(facts, parent):
         yield point(460, state(say.served, words))
     elsewhere = {0, target.parent, *range(target.index - _NEAR, target.index)}
     typed = [e for e in facts.context.window if e.kind == "typed" and e.index < target.index]
@@ -178,6 +175,11 @@ def _asked(facts: Facts) -> Iterator[Point]:
     if told:
         last = sorted(told.values(), key=lambda said: said.message or 0)[-2:]
         yield point(250, state(say.requests_before, *last))
+
+
+def _is_last_typed(facts: Facts, parent: Excerpt) -> bool:
+    last = facts.context.latest.get("typed")
+    return 0 < parent.index < facts.target.index - 1 and parent.index == last
 
 
 def _stood(facts: Facts) -> Iterator[Point]:
@@ -192,7 +194,7 @@ def _stood(facts: Facts) -> Iterator[Point]:
 def explain(facts: Facts) -> Paragraphs:
     """What the record knows of the target's cause, what it does not know, and readings where it is silent."""
     target, kind = facts.target, kind_of(facts)
-    failed = kind == "command-failed"
+    failed = kind == "command-failed" or is_ordinary(facts)
     rest = [c for n, finding in enumerate(facts.found) for c in sentences_of(finding)[n < 1 and not failed :]]
     rest = [claim for claim in rest if facts.shown.issuperset(claim.cites)]
     read = [point(350, claim) for claim in _readings(facts)]

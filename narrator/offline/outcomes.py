@@ -9,9 +9,9 @@ from narrator.excerpt import Excerpt
 from narrator.offline import readings
 from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, state
-from narrator.offline.facts import Facts, first_of
+from narrator.offline.facts import Facts, find_failed, first_of
 from narrator.offline.lessons import LESSONS
-from narrator.offline.matters import Paragraphs, find_account, find_failed, kind_of
+from narrator.offline.matters import Paragraphs, find_account, kind_of
 from narrator.offline.steps import tell_turns
 from narrator.offline.weighing import KEPT, point
 from narrator.passages import Passage

@@ -10,7 +10,7 @@ from narrator.context import Context
 from narrator.offline import matters, outcomes, titles, turning
 from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, paragraph, state
-from narrator.offline.facts import Facts, first_of
+from narrator.offline.facts import Facts, find_failed, first_of
 from narrator.offline.lessons import LESSONS
 from narrator.offline.weighing import Point, count_words, fit
 from narrator.style import Section, Style
@@ -202,7 +202,7 @@ def _title_of(facts: Facts) -> Claim:
     ended = target.completed is not None and target.created is not None and target.completed >= target.created
     if kind in ("aborted", "empty-completion") and ended:
         claim = state(titles.title_in_time, *given, facts.field(target, "created"), facts.field(target, "completed"))
-    elif kind == "command-failed" and (failed := matters.find_failed(target)) is not None:
+    elif kind == "command-failed" and (failed := find_failed(target)) is not None:
         claim = state(
             titles.title_of_failure,
             *given,

@@ -46,6 +46,8 @@ def session_runs(index: int, at: int | None, begun: int | None, ended: int | Non
         return f"The messages of the session are stamped from {first} to {last}."
     if ended - begun < _A_SECOND:
         return f"The session begins at {first}."
+    if at == ended:
+        return f"The session began at {first} and had run for {span(at - begun)} when message {index}, its last, began."
     if at - begun < _A_SECOND:
         return f"The session begins at {first} and runs for {span(ended - begun)}."
     passed = f"{span(at - begun)} of its {span(ended - begun)} had passed when message {index} began"
@@ -73,7 +75,7 @@ def requests_before(*texts: str) -> str:
 
 def served(text: str) -> str:
     """From the turn that the target answers."""
-    return f"What the user had asked for last, and what this turn answers, was {whole(text)}."
+    return f"The last thing the user had typed, and what this turn answers, was {whole(text)}."
 
 
 def had_reported(*texts: str) -> str:
