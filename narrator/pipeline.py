@@ -95,10 +95,9 @@ def narrate(
     """
     clock = now or (lambda: datetime.now(UTC))
     started = clock()
-    reply = writer.write(prompt)
-    if notice is not None and model is None:
-        for note in reply.notes:
-            notice(note)
+    reply, say = writer.write(prompt), notice or (lambda _line: None)
+    for note in reply.notes if model is None else ():
+        say(note)
     context = add_read(prompt.context, session, reply.read)
     check = check_essay(reply.text, evidence_of_context(context, session))
     draft = Draft(
@@ -122,7 +121,6 @@ def narrate(
     if keep is not None:
         keep(draft)
     known = prompt.model_copy(update={"context": context})
-    say = notice or (lambda _line: None)
     repaired = repair_essay(reply.text, check, session, known, writer.write, rounds=repairs, notice=say)
     mended = draft.model_copy(
         update={

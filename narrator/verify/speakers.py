@@ -105,6 +105,7 @@ _SPOKEN = {
     "input": "assistant",
     "output": "tool",
     "error": "tool",
+    "diff": "tool",
 }
 """Whose words a stretch holds that is no plain text."""
 _BEFORE = 140
