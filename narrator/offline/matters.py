@@ -78,7 +78,7 @@ def _what_it_is(facts: Facts) -> list[Claim]:
     told = [] if is_ordinary(facts) else [sentences_of(finding)[0] for finding in facts.found[:1]]
     if not told and target.index and (turns := tell_turns(facts, [target])):
         told = turns[0][:2]
-    return [place, *told]
+    return [place._replace(cites=told[0].cites) if told else place, *told]
 
 
 def is_ordinary(facts: Facts) -> bool:
