@@ -16,7 +16,6 @@ from narrator.clock import stamp
 from narrator.context import Context, Reach, take_context
 from narrator.findings import diagnose
 from narrator.formats import open_session
-from narrator.markdown import literal
 from narrator.offline import OfflineWriter, compose, deeds, readings, sentences, titles
 from narrator.offline.claims import Claim, Field, paragraph, rules_of
 from narrator.offline.facts import split_sentences
@@ -25,6 +24,7 @@ from narrator.offline.lessons import LESSONS, ORDER
 from narrator.offline.matters import OFFLINE, QUIET
 from narrator.offline.outcomes import NO_ACTIONS, NO_COST
 from narrator.offline.plan import plan_essay
+from narrator.offline.quoting import verbatim
 from narrator.outline import draw_outline
 from narrator.prompt import build_prompt
 from narrator.redact import Redactor
@@ -177,7 +177,7 @@ def derive_again(
             found = [finding for index in claim.cites for finding in diagnose(session, index)]
             kind = claim.rule.removeprefix("finding:")
             said = [split_sentences(finding.says) for finding in found if finding.kind == kind]
-            assert claim.text in {literal(sentence) for sentences_ in said for sentence in sentences_}
+            assert claim.text in {verbatim(sentence) for sentences_ in said for sentence in sentences_}
             derived += 1
         else:
             values = [raw.read(field) for field in claim.fields]
@@ -241,7 +241,7 @@ WORDS = [
         0, [user({"type": "text", "text": "put in", "synthetic": True})], "The Words Nobody Typed", id="synthetic"
     ),
     pytest.param(
-        3, [user("go"), assistant("a"), user("more"), assistant("b")], "The user wrote “more”", id="what led here"
+        3, [user("go"), assistant("a"), user("more"), assistant("b")], "The user typed “more”", id="what led here"
     ),
     pytest.param(
         3,
@@ -269,7 +269,7 @@ WORDS = [
         "its end, earlier than that, 2025-10-09 08:54:10 UTC",
         id="a clock that was set back",
     ),
-    pytest.param(1, [user("go", time={}), assistant("a", time={})], "no usable times are recorded", id="no times"),
+    pytest.param(1, [user("go", time={}), assistant("a", time={})], "No usable times are recorded", id="no times"),
     pytest.param(
         0,
         [user("go"), assistant("a", time={"created": 1_759_999_000_000, "completed": 1_759_999_001_000})],
@@ -279,7 +279,7 @@ WORDS = [
     pytest.param(
         0,
         [user("go"), *(assistant(tool(command="ls")) for _ in range(12))],
-        "The session ends with message 12, the assistant's, and it holds no text",
+        "The session ends with a message of the assistant's that holds no text",
         id="a mute end",
     ),
 ]

@@ -241,7 +241,10 @@ NOTES = [
         id="no room for a part",
     ),
     pytest.param(
-        _section("introduction"), {"citations": "{ least = 0, most = 1 }"}, "more than the 1 of", id="hardly a citation"
+        _section("introduction") + _section("after"),
+        {"citations": "{ least = 0, most = 1 }"},
+        "more than the 1 of",
+        id="hardly a citation",
     ),
 ]
 

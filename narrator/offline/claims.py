@@ -50,13 +50,16 @@ def frame(text: str) -> Claim:
 
 
 def paragraph(claims: Sequence[Claim]) -> str:
-    """The claims as one paragraph; sentences in a row that rest on the same messages are cited once, at their end."""
+    """The claims as one paragraph; sentences in a row that rest on the same messages are cited once, at their end.
+
+    A claim may be a clause that begins with a comma; it follows the one before it without a space.
+    """
     sentences = []
     for place, claim in enumerate(claims):
         following = claims[place + 1] if place + 1 < len(claims) else None
         repeated = following is not None and following.cites == claim.cites
         sentences.append(claim.text if repeated else cited(claim.text, claim.cites))
-    return " ".join(sentence for sentence in sentences if sentence)
+    return "".join(f"{'' if sentence[0] == ',' else ' '}{sentence}" for sentence in sentences if sentence).strip(" ")
 
 
 def cited(text: str, indices: Sequence[int]) -> str:

@@ -1,25 +1,27 @@
 """The rules on what a turn did: pure functions from recorded values to sentences. None of them knows the session.
 
-`form` chooses between sentences that say the same: who writes the paragraph picks the next one where two of a kind
-stand in a row. Everything else that varies follows from the values.
+`form` says how a sentence begins, so that no two in a row are built alike, and how it ends: from `OPEN` on it has no
+full stop, since a clause follows. Everything else that varies follows from the values.
 """
 
 from __future__ import annotations
 
-import re
-
 from narrator.clock import stamp
-from narrator.markdown import code_span, literal
-from narrator.offline.quoting import code, count, cut, listed, place, quoted, whole
+from narrator.markdown import code_span
+from narrator.offline.naming import act
+from narrator.offline.quoting import code, cut, is_result, listed, place, quoted, whole
 from narrator.sanitize import one_line
 
 FORMS = 3
 """Forms of the rules that have several."""
+OPEN, CLAUSE, LAST = 10, 20, 30
+"""A sentence that goes on; a clause in the middle of one; the clause that ends it."""
+_LINE = 150
 
 
 def user_wrote(text: str, jumped: int | None, *, form: int = 0) -> str:
     """From a turn a person typed, and its number where messages before it were left out."""
-    where = f"In message {jumped} the" if jumped is not None else "The"
+    where = "Later the" if jumped is not None else "The"
     return f"{where} user {('wrote', 'typed', 'answered')[form]} {whole(text)}."
 
 
@@ -51,8 +53,8 @@ def summary_began(text: str) -> str:
 def assistant_said(text: str, jumped: int | None, *, form: int = 0) -> str:
     """From an answer's text, when it called nothing, and its number where messages before it were left out."""
     if jumped is not None:
-        return f"In message {jumped} the assistant wrote {quoted(text, 240)}."
-    return f"The assistant {('wrote', 'answered:', 'then wrote')[form]} {quoted(text, 240)}."
+        return f"Later the assistant reported {quoted(text, 240)}."
+    return f"The assistant {('answered', 'replied', 'then wrote')[form]} {quoted(text, 240)}."
 
 
 def assistant_thought(text: str) -> str:
@@ -62,7 +64,7 @@ def assistant_thought(text: str) -> str:
 
 def user_ran(subject: str) -> str:
     """From a command that the user ran inside the session; it is stored like an answer, but no model was asked."""
-    return f"The user {_act('bash', subject, '', None)} inside the session."
+    return f"The user {act('bash', subject, '', None)} inside the session."
 
 
 def assistant_did(  # a step is told whole
@@ -71,78 +73,28 @@ def assistant_did(  # a step is told whole
 ) -> str:  # fmt: skip
     """From an answer's first call.
 
-    Its tool, what it is about, and how the call describes itself; the answer's text; the number of further calls in it;
-    its own number where messages before it were left out; and what the call before it in the essay was about.
+    Its tool, what it is about, and how the call describes itself; the answer's text, unless it is told elsewhere; the
+    number of further calls in it; its own number where messages before it were left out; and what the call before it in
+    the essay was about.
     """
-    act = _act(name, subject, about or "", before)
-    act += f", beside {count(others, 'further call', 'further calls')}" if others else ""
-    where = "" if jumped is None else f"in message {jumped} "
+    did = act(name, subject, about or "", before, way=form % OPEN)
+    did += f", beside {others} more {'call' if others == 1 else 'calls'}" if others else ""
+    if form >= CLAUSE:
+        return f", then {did}." if form >= LAST else f", {did}"
+    return f"{_begun(text, did, form % OPEN, later=jumped is not None)}{'' if form >= OPEN else '.'}"
+
+
+def _begun(text: str | None, did: str, way: int, *, later: bool) -> str:
+    """The sentence as its form begins it."""
+    if later:
+        return f"Later the assistant {did}" if not text else f"Later the assistant wrote {quoted(text)} and {did}"
     if not text:
-        if jumped is not None:
-            return (
-                f"In message {jumped} the assistant {act}." if form != 1 else f"Message {jumped}: the assistant {act}."
-            )
-        return (f"The assistant {act}.", f"Next it {act}.", f"Then the assistant {act}.")[form]
-    if form == 0:
-        return f"{where.capitalize()}{'the' if where else 'The'} assistant wrote {quoted(text)} and {act}."
-    if form == 1:
-        return f"{'The' if where else 'Next the'} assistant wrote {where}{quoted(text)} and {act}."
-    if where:
-        return f"Message {jumped} has {quoted(text)}; with these words the assistant {act}."
-    return f"With the words {quoted(text)} it {act}."
-
-
-_DONE = {
-    "read": "read",
-    "edit": "edited",
-    "multiedit": "edited",
-    "patch": "patched",
-    "write": "wrote the file",
-    "grep": "searched",
-    "glob": "looked for files in",
-    "list": "listed",
-    "webfetch": "fetched",
-    "websearch": "searched the web for",
-}
-"""What is done with the subject of a call."""
-_NO_PATH = frozenset(["webfetch", "websearch"])
-
-
-def _act(name: str, subject: str, about: str, before: str | None) -> str:
-    """What the call did, as a verb and its object."""
-    again = bool(subject.strip()) and subject == before
-    if name == "bash":
-        return _ran(subject, about, again=again)
-    if name == "todowrite":
-        return "updated its list of things to do"
-    if name in _DONE and subject.strip():
-        what = code(subject) if name in _NO_PATH else place(subject)
-        return f"{_DONE[name]} {'the same file, ' if again else ''}{what}{', again' if again else ''}"
-    return f"called the tool {code_span(cut(name, 60))}" + (f" ({code(subject)})" if subject.strip() else "")
-
-
-def _ran(command: str, about: str, *, again: bool) -> str:
-    lines = [line for line in command.split("\n") if line.strip()]
-    if not lines:
-        return "called the shell without a command"
-    gloss = f" (“{literal(one_line(about))}”)" if about.strip() else ""
-    if again:
-        return f"ran the same command again{gloss}"
-    limit = 60 if gloss else 90
-    if found := _REMOTE.match(lines[0].strip()):
-        waited = f"waited ({code_span(found[1])}) and " if found[1] else ""
-        return f"{waited}ran {code(_closed(found[2]), limit)} over ssh{gloss}"
-    head = code(command, limit)
-    return f"ran {head}{gloss}" if len(lines) == 1 else f"ran {len(lines)} lines that begin {head}{gloss}"
-
-
-_REMOTE = re.compile(r"(?:(sleep \d+)\s*(?:&&|;)\s*)?ssh (?:-\S+ )*\S+ ['\"](.{8,})")
-"""A command for another machine, perhaps after a wait."""
-
-
-def _closed(inner: str) -> str:
-    """A command without the quote that closes it."""
-    return inner[:-1] if inner[-1] in "'\"" and inner.count(inner[-1]) % 2 else inner
+        return (f"The assistant {did}", f"Next it {did}", f"After that it {did}")[way]
+    return (
+        f"The assistant wrote {quoted(text)} and {did}",
+        f"{quoted(text)}, it wrote next, and {did}",
+        f"It went on with {quoted(text)} and {did}",
+    )[way]
 
 
 def call_printed(  # a result is told whole
@@ -152,29 +104,33 @@ def call_printed(  # a result is told whole
 
     And from what it was about, what the call before it in the essay was about, and that one's exit code.
     """
-    said = code_span(cut(line, 150)) if line and lines and line != "(no output)" else ""
+    said = code_span(cut(line, _LINE)) if line and lines and line != "(no output)" else ""
     if code_:
         return _failed(said, code_, form)
-    if not said:
-        return "It printed nothing."
     if then and subject == before:
-        return f"This time it succeeded, and printed {said}."
+        return f"This time there was no error{f', and it printed {said}' if said else ''}."
     if lines == 1:
-        return (f"It printed {said}.", f"Back came {said}.", f"The output was {said}.")[form]
+        return (f"It printed {said}.", f"The answer was {said}.", f"Back came {said}.")[form]
     return (
-        f"It printed {lines} lines, among them {said}.",
-        f"Back came {lines} lines, {said} among them.",
-        f"One of the {lines} lines of its output reads {said}.",
+        f"What it printed has {said}.",
+        f"In its output stands {said}.",
+        f"The output reads, among other things, {said}.",
     )[form]
+
+
+def is_worth_telling(line: str, lines: int, code_: int | None) -> bool:
+    """Whether an output is news: a failure, an answer of one line, or a line that says how the matter came out."""
+    said = bool(line and lines) and line != "(no output)"
+    return bool(code_) or (said and (is_result(line) or (lines == 1 and len(line) <= _LINE)))
 
 
 def _failed(said: str, code_: int, form: int) -> str:
     if not said:
         return f"It printed nothing and ended with exit code {code_}."
     return (
-        f"It ended with exit code {code_}; the line that tells of it is {said}.",
-        f"That failed: exit code {code_}, {said}.",
-        f"The exit code was {code_}, and the output has {said}.",
+        f"That ended with exit code {code_} and {said}.",
+        f"It failed: exit code {code_}, {said}.",
+        f"The result was exit code {code_} and {said}.",
     )[form]
 
 

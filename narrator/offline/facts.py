@@ -9,9 +9,8 @@ from narrator.context import Context
 from narrator.excerpt import Excerpt
 from narrator.findings import Finding
 from narrator.formats import find_formats
-from narrator.markdown import literal
 from narrator.offline.claims import Claim, Field
-from narrator.offline.quoting import telling_line
+from narrator.offline.quoting import telling_line, verbatim
 from narrator.outline import OutlineEntry
 from narrator.passages import Passage
 
@@ -29,6 +28,8 @@ class Facts:
         self.found = context.of(context.target.index)
         self.kinds = frozenset(finding.kind for finding in self.found)
         self.names: Mapping[str, str] = find_formats()[context.session.format].fields
+        self.shown = frozenset(context.shown)
+        """Messages that an essay may name."""
         self.window: dict[int, Excerpt] = {excerpt.index: excerpt for excerpt in context.window}
 
     def at(self, index: int | None) -> Excerpt | None:
@@ -111,6 +112,15 @@ def stem(passage: Passage) -> str:
     return passage.at.split(".")[0]
 
 
+def find_failed(excerpt: Excerpt) -> tuple[Passage, Passage] | None:
+    """The first command of a message that ended with an exit code other than zero: its call and its output."""
+    for output in excerpt.passages:
+        call = next((p for p in excerpt.passages if p.kind == "input" and stem(p) == stem(output)), None)
+        if output.kind == "output" and output.exit and call is not None:
+            return call, output
+    return None
+
+
 def sentences_of(finding: Finding) -> list[Claim]:
     """A finding sentence by sentence; each rests on the message it is about and on those it names."""
     fields = tuple(Field(item.index, item.field, item.value) for item in finding.evidence)
@@ -119,7 +129,7 @@ def sentences_of(finding: Finding) -> list[Claim]:
     for sentence in split_sentences(finding.says):
         named = {int(name) for name in _NAMED.findall(sentence)}
         rests = {finding.index, *(named or others)}
-        claims.append(Claim(f"finding:{finding.kind}", literal(sentence), fields, tuple(sorted(rests))))
+        claims.append(Claim(f"finding:{finding.kind}", verbatim(sentence), fields, tuple(sorted(rests))))
     return claims
 
 

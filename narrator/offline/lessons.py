@@ -27,7 +27,7 @@ LESSONS: dict[str, Lesson] = {
     "aborted": Lesson(
         "The Turn That Was Stopped",
         "Why It Stops Short: An Interruption on Record",
-        "The turn did not end by itself, and what ended it stands in a field that the text does not show.",
+        "What ends such a turn stands in a field of the record, and not in any text.",
         "An interruption ends a turn, not the work. What counts afterwards is what had already been done: commands that "
         "had run stay run, and what had only been planned is gone. Before going on, check the state of the machine rather "
         "than the last sentence of the conversation.",
@@ -36,7 +36,7 @@ LESSONS: dict[str, Lesson] = {
     "provider-error": Lesson(
         "The Call That Failed",
         "Why It Failed: The Endpoint's Own Words",
-        "The model call ended in an error of the endpoint, and the record names it.",
+        "What reads like an answer left out can be an error that stands in another field.",
         "A failed model call leaves a message that reads like an answer left out. Tools that show a session should show the "
         "error beside it, and whoever reads the session should look at it before looking for a reason in the text.",
         "The record carries the endpoint's own words; what happened behind the endpoint it does not tell.",
@@ -52,7 +52,7 @@ LESSONS: dict[str, Lesson] = {
     "unfinished": Lesson(
         "The Message Without an End",
         "Why It Has No End",
-        "The record holds a beginning of this turn and no end.",
+        "A message is stored when it begins, and not only once it has ended.",
         "A message without an end is what a killed process, or an export made while the agent was running, leaves behind. "
         "A call without a recorded end may have run or not: only the machine it ran on can tell.",
         "Whether this turn ever ended is not recorded.",
@@ -75,7 +75,7 @@ LESSONS: dict[str, Lesson] = {
     "compaction-request": Lesson(
         "The Request Nobody Typed",
         "Why It Is There: The Mark of a Compaction",
-        "The message stands under the user's role and holds no words of a person: it marks where a summary was asked for.",
+        "What stands under the user's role was not always said by a person.",
         "A compaction is where a session forgets. What is to survive it has to be written down before it, in a file or in a "
         "test, since the only thing that crosses is what the summary happens to say. A reader who counts user turns must "
         "leave such messages out.",
@@ -84,7 +84,7 @@ LESSONS: dict[str, Lesson] = {
     "compaction-summary": Lesson(
         "The Summary in Place of a Conversation",
         "Why It Was Written: A Compaction",
-        "This is not a reply to the user but a text written to replace all that came before it.",
+        "What such a text leaves out is gone for the model, though the file still has it.",
         "From here on the model knows of the past only what stands in this text. It is worth reading as what it is, a list of "
         "what will be remembered, and worth checking for what it leaves out.",
         "Which of the things it leaves out would have mattered later cannot be read off the summary itself.",
@@ -131,15 +131,15 @@ LESSONS: dict[str, Lesson] = {
     "command-failed": Lesson(
         "The Command That Failed",
         "Why It Failed: What the Exit Code Says",
-        "The call counts as completed, but the command it ran did not succeed: its exit code says so.",
-        "A completed call is not a successful command. In a chain of commands the exit code says only that one of them failed; "
+        "A finished call is no proof of a finished command: the record keeps the two apart.",
+        "In a chain of commands the exit code says only that one of them failed; "
         "what the others did before it has to be looked up. Steps that can fail on their own are better run on their own.",
         "Which effects the command had before it failed can only be seen where it ran.",
     ),
     "user-nudge": Lesson(
         "The Shortest Turn",
         "Why It Is So Short: What It Answers",
-        "The user's words hold no instruction.",
+        "What such a turn sets going is read off the answer, not off its words.",
         "A turn without an instruction leaves the choice of the next step to the model. Where the state of the work is clear that is enough; where it "
         "is not, one more sentence about what has been seen would be cheaper than the guess it replaces.",
         "What the user had in mind beyond the words is not recorded.",

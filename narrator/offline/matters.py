@@ -9,22 +9,29 @@ from narrator.markdown import fence
 from narrator.offline import readings
 from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, state
-from narrator.offline.facts import Facts, first_of, sentences_of
+from narrator.offline.facts import Facts, find_failed, first_of, sentences_of
 from narrator.offline.glosses import GLOSSES, OF_KIND
 from narrator.offline.lessons import LESSONS, ORDER
 from narrator.offline.links import Link, links_back, links_on
+from narrator.offline.quoting import rest_of, says_done
 from narrator.offline.steps import tell_turns
 from narrator.offline.weighing import KEPT, Point, point
+from narrator.passages import Passage
 from narrator.sanitize import shorten
 
 Paragraphs = list[list[Point]]
 OFFLINE = "*Written offline, without a model: every sentence about the session is read off the record.*"
 QUIET = "The record states no failure, no interruption and no other irregularity for this message."
+_ENDS, _A_FEW, _LONG = 4, 30, 60
+"""Ends of turns among which the outcome is looked for; characters of an answer that may tell it, and of one that tells
+how things stand."""
 _PARTS = 5
 """Parts of the target that are reproduced."""
 _SAME = "of the same turn"
 _NEAR = 8
 """How far from the target a turn is told of in its place, and not as what the session was about."""
+_OF_CALLS = frozenset(["command-failed", "tool-error", "invalid-tool-call", "repeated-call"])
+"""Findings whose cause lies in a call, not in what stands before the message."""
 _NEXT = "In the next request"
 """How the sentence of a finding begins that says what became of the message."""
 _NOTHING = "Nothing of it is recorded"
@@ -47,16 +54,60 @@ def kind_of(facts: Facts) -> str:
 
 
 def introduce(facts: Facts) -> Paragraphs:
-    """What the session was for, what the message is, its recorded cause, and the one lesson."""
+    """What the session was for, what the message is, its recorded cause, what came of it, and the one lesson."""
     target = facts.target
-    place = state(say.role_and_place, facts.field(target, "role"), Field(None, "count(all)", facts.context.count),
-                  facts.number(target.index))  # fmt: skip
-    known = [point(400 if n else KEPT, sentences_of(finding)[0]) for n, finding in enumerate(facts.found[:2])]
-    if not known and target.index:
-        known = [point(300, *tell_turns(facts, [target])[0][:2])] if tell_turns(facts, [target]) else []
+    known = [point(KEPT, claim) for claim in _what_it_is(facts)]
     point_of = frame(LESSONS[kind_of(facts)].point)
     asked = [point(500, _opening_request(facts))] if target.index else []
-    return [[*asked, point(KEPT, place), *known, point(100, point_of)], [point(150, frame(OFFLINE))]]
+    outcome = find_outcome(facts)
+    came = point(450, _came_to(facts, outcome, say.came_to, say.turn_came_to) if outcome else None)
+    return [[*asked, *known, came, point(100, point_of)]]
+
+
+def _what_it_is(facts: Facts) -> list[Claim]:
+    """The message in a sentence or two: its place, and what is most particular about it."""
+    target = facts.target
+    role, number = facts.field(target, "role"), Field(None, "count(all)", facts.context.count)
+    if (failed := find_failed(target)) is not None and kind_of(facts) == "command-failed":
+        call, output = failed
+        return [
+            state(say.failed_here, role, number, facts.number(target.index), about(facts, target, call),
+                  facts.named(target, output, "exit", output.exit), facts.line(target, output))
+        ]  # fmt: skip
+    place = state(say.role_and_place, role, number, facts.number(target.index))
+    told = [] if is_ordinary(facts) else [sentences_of(finding)[0] for finding in facts.found[:1]]
+    if not told and target.index and (turns := tell_turns(facts, [target])):
+        told = turns[0][:2]
+    return [place._replace(cites=told[0].cites) if told else place, *told]
+
+
+def is_ordinary(facts: Facts) -> bool:
+    """Whether no finding says what the message is: what it did says more of it than what is known beside that."""
+    return kind_of(facts) in ("assistant", "user")
+
+
+def about(facts: Facts, excerpt: Excerpt, call: Passage) -> Field:
+    """How a command describes itself."""
+    return facts.argument(excerpt, call, "description" if call.tool == "bash" else "")
+
+
+def find_outcome(facts: Facts) -> Excerpt | None:
+    """The next answer that ended a turn and says that something works or is done; else the one that ended this turn."""
+    ends = [e for e in facts.context.window if e.index > facts.target.index and _ends_turn(e)][:_ENDS]
+    good = [e for e in ends if (words := facts.words(e)) and says_done(words.value)]
+    own = [e for e in ends if e.parent is not None and e.parent in (facts.target.parent, facts.target.index)]
+    return next(iter([*good, *own]), None)
+
+
+def _ends_turn(excerpt: Excerpt) -> bool:
+    words = first_of(excerpt, "text")
+    return excerpt.kind == "answer" and excerpt.finish == "stop" and words is not None and len(words.text) > _A_FEW
+
+
+def _came_to(facts: Facts, outcome: Excerpt, later: Callable[..., str], of_turn: Callable[..., str]) -> Claim | None:
+    words = facts.words(outcome)
+    same = outcome.parent is not None and outcome.parent in (facts.target.parent, facts.target.index)
+    return words and state(of_turn if same else later, words)
 
 
 def _opening_request(facts: Facts) -> Claim:
@@ -68,8 +119,9 @@ def _opening_request(facts: Facts) -> Claim:
 def show_message(facts: Facts, words: int) -> Paragraphs:
     """The target, and what its fields say of it."""
     target, limit = facts.target, max(120, 4 * words)
+    empty = state(say.nothing_in_it, cite=(target.index,)) if not target.passages else None
     claims = [
-        _held(facts),
+        empty,
         state(say.began_and_ended, facts.field(target, "created"), facts.field(target, "completed")),
     ]
     if target.role == "assistant":
@@ -78,7 +130,7 @@ def show_message(facts: Facts, words: int) -> Paragraphs:
         counted = any(target.tokens.values())
         claims.append(state(say.tokens_counted if counted else say.no_tokens, *facts.tokens(target)))
     weighed = [point(500 - 10 * n, claim) for n, claim in enumerate(claims)]
-    return [[point(KEPT, frame(_verbatim(target, limit)))], [*weighed, point(300, _parent(facts))]]
+    return [[point(KEPT, frame(_verbatim(target, limit)))], [*weighed]]
 
 
 def _verbatim(target: Excerpt, limit: int) -> str:
@@ -92,99 +144,95 @@ def _verbatim(target: Excerpt, limit: int) -> str:
     return fence("\n".join(lines))
 
 
-def _held(facts: Facts) -> Claim | None:
-    target = facts.target
-    if not target.passages:
-        return state(say.nothing_in_it, cite=(target.index,))
-    if target.role != "assistant" or any(p.kind == "left-out" for p in target.passages):
-        return None
-    if not target.calls and not first_of(target, "reasoning"):
-        return None
-    texts = Field(target.index, "count(text)", sum(p.kind == "text" for p in target.passages))
-    thoughts = Field(target.index, "count(reasoning)", sum(p.kind == "reasoning" for p in target.passages))
-    return state(say.holds, texts, thoughts, Field(target.index, "count(calls)", target.calls))
-
-
-def _parent(facts: Facts) -> Claim | None:
-    target, parent = facts.target, facts.target.parent
-    if parent is None:
-        return None
-    asked, field = facts.words(facts.at(parent)), Field(target.index, facts.names.get("parent", "parent"), parent)
-    if asked is None or parent >= target.index - _NEAR:
-        return state(say.answers_to, field, cite=(target.index,))
-    return state(say.answers, field, asked)
-
-
 def give_context(facts: Facts) -> Paragraphs:
-    """The session round the target: its length, its phase, what was typed last, what had been reached."""
-    context, first, last = facts.context, facts.context.outline.entries[0], facts.context.outline.entries[-1]
-    created = facts.names.get("created", "created")
-    runs = state(
-        say.session_runs,
-        Field(None, "count(all)", context.count),
-        Field(0, created, context.begun),
-        Field(context.count - 1, created, context.ended),
-        cite=(first.index, last.index),
-    )
-    compacted = state(say.summaries_before, facts.count("compaction-summary"), cite=(facts.target.index,))
+    """The session round the target: its goal, where in it the target stands, what was typed last, how things stood."""
+    context, first = facts.context, facts.context.outline.entries[0]
+    target, created = facts.target, facts.names.get("created", "created")
+    begun, ended = Field(0, created, context.begun), Field(context.count - 1, created, context.ended)
+    runs = state(say.session_runs, facts.number(target.index), facts.field(target, "created"), begun, ended)
     summary = facts.latest("compaction-summary")
     text = facts.words(summary) if summary else None
-    phase = [point(300, runs), point(200, compacted)]
-    latest = point(400, state(say.latest_summary, text)) if text else point(0)
-    return [[*phase, latest], list(_asked(facts)), list(_reached(facts))]
+    goal = [point(400, state(say.latest_summary, text))] if text else []
+    count = facts.count("compaction-summary")
+    compacted = [point(200, state(say.summaries_before, count, cite=(target.index,)))] if count.value else []
+    further = []
+    if target.index and first.kind == "typed" and first.spoken and rest_of(first.text) and "[… " not in first.text:
+        further = [point(350, state(say.asked_further, facts.said(first)))]
+    return [[*further, *compacted, *goal], [*_asked(facts), *_stood(facts), point(300, runs)]]
 
 
 def _asked(facts: Facts) -> Iterator[Point]:
-    """The last turns that the user had typed, but for those told of elsewhere."""
+    """What the user had asked for last, and before that, but for what is told elsewhere."""
     target = facts.target
+    parent = facts.at(target.parent)
+    words = facts.words(parent)
+    if parent is not None and words is not None and _is_last_typed(facts, parent):
+        yield point(460, state(say.served, words))
     elsewhere = {0, target.parent, *range(target.index - _NEAR, target.index)}
     typed = [e for e in facts.context.window if e.kind == "typed" and e.index < target.index]
-    told = {words.value: words for e in typed if e.index not in elsewhere and (words := facts.words(e))}
+    told = {said.value: said for e in typed if e.index not in elsewhere and (said := facts.words(e))}
+    told.pop(words.value if words else "", None)
     if told:
-        last = sorted(told.values(), key=lambda words: words.message or 0)[-3:]
-        yield point(450, state(say.requests_before, *last))
+        last = sorted(told.values(), key=lambda said: said.message or 0)[-2:]
+        yield point(250, state(say.requests_before, *last))
 
 
-def _reached(facts: Facts) -> Iterator[Point]:
-    """What had been reached, and what earlier answers said of how things stood."""
-    target = facts.target.index
-    entries = [entry for entry in facts.context.outline.entries if 0 < entry.index < target - _NEAR]
-    steps = {e.reached.split(" (")[0]: e for e in entries if e.reached and not e.reached.startswith("said")}
-    for entry in list(steps.values())[-2:]:
-        reached = Field(entry.index, "reached", entry.reached.split("; said")[0])
-        yield point(150, state(say.was_reached, facts.number(entry.index), reached, facts.flat(entry)))
+def _is_last_typed(facts: Facts, parent: Excerpt) -> bool:
+    last = facts.context.latest.get("typed")
+    return 0 < parent.index < facts.target.index - 1 and parent.index == last
+
+
+def _stood(facts: Facts) -> Iterator[Point]:
+    """What earlier answers said of how things stood."""
+    entries = [e for e in facts.context.outline.entries if 0 < e.index < facts.target.index - _NEAR]
     since = facts.context.latest.get("compaction-summary", 0)
-    said = [e for e in entries if e.kind == "answer" and e.spoken and len(e.text) > 60 and e.index > since]
-    for form, entry in enumerate(said[-3:]):
-        yield point(120 + form, state(say.stood, facts.number(entry.index), facts.flat(entry), form=form))
+    said = [e for e in entries if e.kind == "answer" and e.spoken and len(e.text) > _LONG and e.index > since]
+    if said:
+        yield point(300, state(say.had_reported, *(facts.flat(entry) for entry in said[-2:])))
 
 
 def explain(facts: Facts) -> Paragraphs:
     """What the record knows of the target's cause, what it does not know, and readings where it is silent."""
-    target, lesson = facts.target, LESSONS[kind_of(facts)]
-    rest = [c for n, finding in enumerate(facts.found) for c in sentences_of(finding)[n < 2 :]]
+    target, kind = facts.target, kind_of(facts)
+    failed = kind == "command-failed" or is_ordinary(facts)
+    rest = [c for n, finding in enumerate(facts.found) for c in sentences_of(finding)[n < 1 and not failed :]]
+    rest = [claim for claim in rest if facts.shown.issuperset(claim.cites)]
     read = [point(350, claim) for claim in _readings(facts)]
     left = (_NEXT, *([_NEXT_TYPED] if read else []), *([] if target.passages else [_NOTHING]))
     known = [point(700 - 10 * n, claim) for n, claim in enumerate(rest) if not claim.text.startswith(left)]
     said = " ".join(claim.text for claim in rest)
     known += [point(400 - n, claim) for n, claim in enumerate(_neighbours(facts, said))]
-    output, thought = first_of(target, "output"), first_of(target, "reasoning")
-    if output is not None and output.exit and (line := facts.line(target, output)).value:
-        known.insert(0, point(600, state(say.told_of_failure, line)))
+    thought = first_of(target, "reasoning")
     if thought is not None and target.role == "assistant" and not facts.kinds & {"aborted", "reasoning-only"}:
         known.insert(0, point(500, state(say.reasoned, Field(target.index, thought.at, thought.text))))
+    if (account := find_account(facts)) is not None and (words := facts.words(account)):
+        known.append(point(650, state(say.account_of_it, words)))
     quiet = [] if known or facts.found else [point(500, frame(QUIET))]
-    return [[*known, *quiet], [*read, point(250, frame(lesson.unknown))]]
+    return [[*known, *quiet], [*read, point(250, frame(LESSONS[kind].unknown))]]
+
+
+def find_account(facts: Facts) -> Excerpt | None:
+    """The answer right after a failure, where it says something and does not end the matter."""
+    after = facts.at(facts.target.index + 1)
+    if (
+        after is None
+        or after.kind != "answer"
+        or not facts.kinds & {"command-failed", "tool-error", "invalid-tool-call"}
+    ):
+        return None
+    return after if (words := facts.words(after)) and len(words.value) > _A_FEW else None
 
 
 def _neighbours(facts: Facts, said: str) -> Iterator[Claim]:
     """What the fields of the messages round it say of how it came, and `said` does not."""
     target, typed = facts.target, facts.latest("typed")
-    if typed is not None and typed.index < target.index - 1:
+    stopped = bool(facts.kinds) and not facts.kinds & _OF_CALLS
+    if typed is not None and typed.index < target.index - 1 and (stopped or target.parent == typed.index):
         index, since = facts.number(typed.index), Field(None, "count(typed since)", 0)
         yield state(say.nothing_typed_since, index, since, cite=(typed.index, target.index))
     before = facts.at(target.index - 1)
-    if before is not None and before.parent is not None and before.parent == target.parent and _SAME not in said:
+    same = before is not None and before.parent is not None and before.parent == target.parent
+    if before is not None and same and stopped and _SAME not in said:
         parent = Field(before.index, facts.names.get("parent", "parent"), before.parent)
         yield state(say.same_turn, facts.number(before.index), parent, cite=(before.index, target.index))
     running = facts.at(target.during)
@@ -228,9 +276,7 @@ def give_knowledge(facts: Facts) -> Paragraphs:
 
 
 def _linked(facts: Facts, rule: Callable[..., str], link: Link) -> Claim:
-    return state(
-        rule, link.term, facts.number(link.place), link.sentence, link.text, cite=(link.place, facts.target.index)
-    )
+    return state(rule, link.term, link.sentence, link.text, cite=(link.place, facts.target.index))
 
 
 def give_outcome(facts: Facts) -> Paragraphs:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from narrator.excerpt import Excerpt
 from narrator.offline import readings
 from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, state
-from narrator.offline.facts import Facts, first_of
+from narrator.offline.facts import Facts, find_failed, first_of
 from narrator.offline.lessons import LESSONS
-from narrator.offline.matters import Paragraphs, kind_of
+from narrator.offline.matters import Paragraphs, find_account, kind_of
 from narrator.offline.steps import tell_turns
 from narrator.offline.weighing import KEPT, point
 from narrator.passages import Passage
 
 NO_COST = "The record counts no time and no tokens that it cost."
 NO_ACTIONS = "The record names no open action. What such a case asks for:"
-_A_SECOND = 1000
 _ROOM = 45
 """Words that a rule may have in any case."""
 _EVENTS_BEFORE, _EVENTS_AFTER = 4, 6
@@ -50,6 +50,8 @@ def _assumed(facts: Facts) -> Iterator[Claim]:
         if excerpt.index > target.index and excerpt.why.endswith("fails here"):
             why = Field(excerpt.index, "why", excerpt.why)
             cite = (target.index, excerpt.index)
+            if not _named(excerpt) <= facts.shown:
+                continue
             yield state(readings.assumed_to_last, why, facts.number(excerpt.index), cite=cite)
             return
 
@@ -87,33 +89,65 @@ def measure(facts: Facts) -> Iterator[Claim]:
 
 
 _SETTLED = "succeeds here"
+_THIS_TURN = re.compile(r"the turn of msg \d+ ends here")
 
 
 def draw_lesson(facts: Facts, words: int) -> Paragraphs:
     """One rule, or a sentence where there is no room for one, and how far it was here to what settled the matter."""
     lesson = LESSONS[kind_of(facts)]
     rule = lesson.rule if len(lesson.rule.split()) <= max(words, _ROOM) else lesson.point
-    return [[point(KEPT, frame(rule)), *(point(300, claim) for claim in measure(facts))]]
+    settled = facts.kinds & {"command-failed"}
+    return [[point(KEPT, frame(rule)), *(point(300, claim) for claim in ([] if settled else measure(facts)))]]
 
 
 def conclude(facts: Facts) -> Paragraphs:
-    """Where the message stands in the session, and the session's last words."""
-    context, target, last = facts.context, facts.target, facts.context.outline.entries[-1]
+    """The session's last words, and where whoever needs this message should go from it."""
+    target, last = facts.target, facts.context.outline.entries[-1]
     points = []
-    if (
-        context.ended is not None
-        and (target.created or 0) - (context.begun or 0) >= _A_SECOND
-        and target.index != last.index
-    ):
-        created = facts.names.get("created", "created")
-        times = (Field(0, created, context.begun), Field(context.count - 1, created, context.ended))
-        points.append(
-            point(300, state(say.stands_at, facts.number(target.index), facts.field(target, "created"), *times))
-        )
     if last.index != target.index:
-        said = (facts.number(last.index), Field(last.index, "role", last.role), facts.said(last))
-        points.append(point(400, state(say.session_ended, *said)))
+        points.append(point(400, state(say.session_ended, Field(last.index, "role", last.role), facts.said(last))))
+    points.append(point(350, _where_to(facts)))
     return [points]
+
+
+def _named(excerpt: Excerpt) -> set[int]:
+    """Messages that the reason for which one is shown names."""
+    return {int(name) for name in re.findall(r"msg (\d+)", excerpt.why)}
+
+
+def _where_to(facts: Facts) -> Claim | None:  # noqa: PLR0911  # a case a line
+    """What the next person needs."""
+    target, kind = facts.target, kind_of(facts)
+    if kind == "command-failed" and (failed := find_failed(target)) is not None:
+        account, line = find_account(facts), facts.line(target, failed[1])
+        if account is not None and line.value:
+            return state(readings.begin_with_account, line, facts.number(account.index))
+        if (settled := _settled(facts)) is None:
+            return None
+        return state(readings.begin_with_success, facts.number(target.index), facts.number(settled.index))
+    if kind in ("aborted", "provider-error", "cut-off"):
+        earlier = [e for e in facts.context.window if e.index < target.index and first_of(e, "output")]
+        return state(readings.begin_with_state, facts.number(earlier[-1].index)) if earlier else None
+    if kind in ("compaction-request", "compaction-summary"):
+        return _compare(facts)
+    end = next((e for e in facts.context.window if _THIS_TURN.fullmatch(e.why)), None)
+    if end is None or end.index <= target.index or kind not in ("assistant", "user"):
+        return None
+    return state(readings.judge_answer if kind == "user" else readings.judge_by_end, facts.number(end.index))
+
+
+def _compare(facts: Facts) -> Claim | None:
+    target = facts.target
+    summary = target if target.kind == "compaction-summary" else facts.at(target.index + 1)
+    before = facts.at((target.index if target.kind == "compaction-request" else target.index - 1) - 1)
+    if summary is None or before is None or summary.kind != "compaction-summary" or before.kind != "answer":
+        return None
+    return state(readings.compare_summary, facts.number(summary.index), facts.number(before.index))
+
+
+def _settled(facts: Facts) -> Excerpt | None:
+    window = facts.context.window
+    return next((e for e in window if e.index > facts.target.index and readings.SETTLES.fullmatch(e.why)), None)
 
 
 # ------------------------------------------------------------------------------------------------ of a postmortem
@@ -139,7 +173,7 @@ def list_times(facts: Facts) -> Paragraphs:
         if excerpt.created is None or not (near or _SETTLED in excerpt.why):
             continue
         failed = any(passage.exit or passage.kind == "error" for passage in excerpt.passages)
-        told = [claim for claims in tell_turns(facts, [excerpt]) for claim in claims][: 1 + failed]
+        told = [claim for claims in tell_turns(facts, [excerpt], alone=True) for claim in claims][: 1 + failed]
         if told:
             weight = 300 - 20 * abs(excerpt.index - target) if near else 290
             lines.append([point(weight, state(say.at_time, facts.field(excerpt, "created")), *told)])
@@ -150,7 +184,7 @@ def find_contributing(facts: Facts) -> Paragraphs:
     """Failures on the way, and what was taken for granted."""
     failed = []
     for excerpt in facts.context.window:
-        if excerpt.index < facts.target.index and "failed here" in excerpt.why:
+        if excerpt.index < facts.target.index and "failed here" in excerpt.why and _named(excerpt) <= facts.shown:
             cite = (excerpt.index, facts.target.index)
             why = Field(excerpt.index, "why", excerpt.why)
             failed.append(state(readings.bears, why, facts.number(excerpt.index), cite=cite))
@@ -164,7 +198,11 @@ def find_good(facts: Facts) -> Paragraphs:
     for entry in [e for e in reached if not e.reached.startswith("said")][:3]:
         field = Field(entry.index, "reached", entry.reached.split("; said")[0])
         points.append(point(200, state(say.was_reached, facts.number(entry.index), field, facts.flat(entry))))
-    settled = [e for e in facts.context.window if e.index > facts.target.index and _SETTLED in e.why]
+    settled = [
+        e
+        for e in facts.context.window
+        if e.index > facts.target.index and _SETTLED in e.why and _named(e) <= facts.shown
+    ]
     for excerpt in settled[:1]:
         cite = (facts.target.index, excerpt.index)
         lead = state(readings.bears, Field(excerpt.index, "why", excerpt.why), facts.number(excerpt.index), cite=cite)

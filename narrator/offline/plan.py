@@ -10,7 +10,7 @@ from narrator.context import Context
 from narrator.offline import matters, outcomes, titles, turning
 from narrator.offline import sentences as say
 from narrator.offline.claims import Claim, Field, frame, paragraph, state
-from narrator.offline.facts import Facts, first_of
+from narrator.offline.facts import Facts, find_failed, first_of
 from narrator.offline.lessons import LESSONS
 from narrator.offline.weighing import Point, count_words, fit
 from narrator.style import Section, Style
@@ -33,9 +33,11 @@ _HEADINGS = {
     "input": "What One Must Know to Read It",
     "output": "What It Left Behind",
     "lesson": "What It Teaches",
-    "conclusion": "Where It Stands",
+    "conclusion": "Where It Ended",
 }
 
+_QUOTES = frozenset(["account_of_it", "came_to", "turn_came_to"])
+"""Rules that quote an answer, which is not quoted again by what is told in order."""
 _LAST_WORDS = frozenset(["assistant_said", "user_wrote"])
 _LEAST = 30
 _SPARE = frozenset(["message", "context", "assumptions", "input", "output", "conclusion", "contributing", "went-well"])
@@ -65,8 +67,9 @@ def plan_essay(context: Context, style: Style) -> Plan:
         parts = [part for part in parts if part not in spare]
         notes.append(f"left out, since there is no room for a sentence of it: {', '.join(part.name for part in spare)}")
     essay, words, cited, factor = _fitted(facts, style, parts)
-    if words < style.words.least and factor < 1:
-        notes.append(f"{words} words, fewer than the {style.words.least} of the style: no sentence is cut")
+    if words < style.words.least:
+        why = "no sentence is cut" if factor < 1 else "the record gives no more that bears on the message"
+        notes.append(f"{words} words, fewer than the {style.words.least} of the style: {why}")
     elif words > style.words.most:
         notes.append(f"{words} words, more than the {style.words.most} of the style: nothing could be left out")
     if cited > style.citations.most:
@@ -107,12 +110,23 @@ def _write(facts: Facts, style: Style, parts: Sequence[Section], factor: float) 
     said, is_short = set[tuple[str, tuple[int, ...]]](), style.words.most < _SHORT
     for part in parts:
         room = max(1, round(part.words.most * factor))
-        told = [_unsaid(claims, said) for claims in _tell(facts, part, room)]
-        told = [claims for claims in told if claims and not (is_short and claims[0].text == matters.OFFLINE)]
+        told = [_unsaid(claims, said) for claims in _tell(facts, part, room, _told(essay))]
+        told = [claims for claims in told if claims]
         if told and part.heading:
             essay.append([_heading(facts, style, part)])
         essay += told
-    return essay
+    return essay if is_short else [*essay, [frame(matters.OFFLINE)]]
+
+
+def _told(essay: Sequence[Sequence[Claim]]) -> frozenset[int]:
+    """Answers whose words the essay has told already."""
+    return frozenset(
+        field.message
+        for claims in essay
+        for claim in claims
+        for field in claim.fields
+        if claim.rule in _QUOTES and field.message is not None and field.name.endswith("text")
+    )
 
 
 def _unsaid(claims: list[Claim], said: set[tuple[str, tuple[int, ...]]]) -> list[Claim]:
@@ -130,11 +144,11 @@ def _key(claim: Claim) -> tuple[str, tuple[int, ...]]:
     return ("session_ended" if claim.rule == "session_ended" else claim.text), claim.cites
 
 
-def _tell(facts: Facts, part: Section, room: int) -> list[list[Claim]]:
+def _tell(facts: Facts, part: Section, room: int, told: frozenset[int]) -> list[list[Claim]]:
     if part.matter == "before":
-        return _before(facts, room)
+        return _before(facts, room, told)
     if part.matter == "after":
-        return turning.tell_after(facts, room) or [[_nothing_after(facts)]]
+        return turning.tell_after(facts, room, told) or [[_nothing_after(facts)]]
     if part.matter == "lesson":
         return fit(outcomes.draw_lesson(facts, room), room)
     if part.matter == "message":
@@ -142,11 +156,11 @@ def _tell(facts: Facts, part: Section, room: int) -> list[list[Claim]]:
     return fit(_MATTERS[part.matter or ""](facts), room)
 
 
-def _before(facts: Facts, room: int) -> list[list[Claim]]:
+def _before(facts: Facts, room: int, told: frozenset[int]) -> list[list[Claim]]:
     """What led there; the first request is not told of again, since an essay opens with it."""
     target = facts.target.index
-    if told := turning.tell_before(facts, frozenset([0]), room):
-        return told
+    if turns := turning.tell_before(facts, frozenset([0]), room, told):
+        return turns
     rule = say.only_the_request_before if target == 1 else say.nothing_before
     return [[state(rule, facts.number(0), cite=(0,))] if target == 1 else [state(rule, cite=(target,))]]
 
@@ -186,11 +200,17 @@ def _title_of(facts: Facts) -> Claim:
     if kind in ("compaction-request", "compaction-summary"):
         return state(titles.title_of_many, *given, facts.count(kind), cite=())._replace(cites=())
     ended = target.completed is not None and target.created is not None and target.completed >= target.created
-    output = first_of(target, "output")
     if kind in ("aborted", "empty-completion") and ended:
         claim = state(titles.title_in_time, *given, facts.field(target, "created"), facts.field(target, "completed"))
-    elif kind == "command-failed" and output is not None and output.exit:
-        claim = state(titles.title_of_exit, *given, facts.named(target, output, "exit", output.exit))
+    elif kind == "command-failed" and (failed := find_failed(target)) is not None:
+        claim = state(
+            titles.title_of_failure,
+            *given,
+            matters.about(facts, target, failed[0]),
+            facts.subject(target, failed[0]),
+            facts.line(target, failed[1]),
+            facts.named(target, failed[1], "exit", failed[1].exit),
+        )
     elif kind in ("tool-error", "tool-aborted") and call is not None and call.subject[0] in ("filePath", "path"):
         claim = state(titles.title_of_path, *given, facts.subject(target, call))
     elif kind in ("assistant", "by-user") and words is None and call is not None and call.subject[1].strip():

@@ -9,7 +9,7 @@ import re
 
 from narrator.clock import pause, span
 from narrator.markdown import code_span
-from narrator.offline.quoting import count, place, whole
+from narrator.offline.quoting import code, count, place, whole
 
 
 def bears(why: str, index: int) -> str:
@@ -25,10 +25,13 @@ _NOUNS = {"command": "the command", "file": "a call on the file"}
 _BEARING = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"the (command|file) of msg (\d+) succeeds here", "{0} of message {1} succeeds in message {index}"),
+        (
+            r"the (command|file) of msg (\d+) succeeds here",
+            "{0} of message {1} ends without an error in message {index}",
+        ),
         (
             r"a command much like the command of msg (\d+) succeeds here",
-            "a command much like that of message {0} succeeds in message {index}",
+            "a command much like that of message {0} ends without an error code in message {index}",
         ),
         (r"the (command|file) of msg (\d+) fails here", "{0} of message {1} fails in message {index}"),
         (r"the (command|file) of msg (\d+) is used here next", "{0} of message {1} comes up again in message {index}"),
@@ -151,3 +154,57 @@ def assumed_to_be_carried(before: int, name: str, subject: str) -> str:
         f"**That what was under way would be carried over.** The last call before it, in message {before}, was one of "
         f"{code_span(name)}{what}; what the model knew of it afterwards is what the summary says of it."
     )
+
+
+# ------------------------------------------------------------------------------------------------ how it was settled
+
+
+def came_again(why: str, begun: int, later: int, line: str) -> str:
+    """From why a message settles the failure, its time and the target's, and an error in its output, if any."""
+    if not SETTLES.fullmatch(why):
+        raise AssertionError("it settles nothing")
+    what = "A command much like it" if why.startswith("a command much like") else "The same call"
+    but = f", although its output has {code(line, 150)}" if line else ""
+    return f"{what} came to its end without an error code {span(later - begun)} after it{but}."
+
+
+SETTLES = re.compile(r"(?:the (?:command|file)|a command much like the command) of msg \d+ succeeds here")
+
+
+# ------------------------------------------------------------------------------------------------ where to go from it
+
+
+def begin_with_account(line: str, other: int) -> str:
+    """From the line of a failure and the number of the answer that gives an account of it."""
+    return f"Whoever meets {code(line, 90)} again can begin with message {other}, the assistant's account of it."
+
+
+def begin_with_success(index: int, other: int) -> str:
+    """From the target, whose command failed, and the first one like it that did not."""
+    return (
+        f"Whoever has to repeat it has two commands to compare: the one in message {index}, and the one in "
+        f"message {other} that ended without an error code."
+    )
+
+
+def begin_with_state(other: int) -> str:
+    """From the last message before a stopped turn that holds a result."""
+    return f"Whoever takes the work up from here finds the last recorded output of a call before it in message {other}."
+
+
+def compare_summary(summary: int, before: int) -> str:
+    """From a compaction's summary and the last answer before it."""
+    return (
+        f"What the compaction kept can be checked by holding message {summary}, the summary, against message {before}, "
+        "the last answer before it."
+    )
+
+
+def judge_by_end(other: int) -> str:
+    """From the answer with which a turn ended."""
+    return f"What the step was good for is best judged from message {other}, with which its turn ended."
+
+
+def judge_answer(other: int) -> str:
+    """From the answer with which the turn of a user's message ended."""
+    return f"Whether the request was met is best judged from message {other}, with which its turn ended."

@@ -9,8 +9,11 @@ import re
 
 from narrator.clock import span, stamp
 from narrator.markdown import code_span, literal
-from narrator.offline.quoting import code, count, listed, place, quoted, whole
+from narrator.offline.naming import purpose_of
+from narrator.offline.quoting import code, listed, place, quoted, rest_of, verbatim, whole
+from narrator.sanitize import one_line
 
+_A_SECOND = 1000
 _LISTED = re.compile(r" \(msg .*|; said .*|said .*")
 
 
@@ -19,7 +22,12 @@ _LISTED = re.compile(r" \(msg .*|; said .*|said .*")
 
 def session_asked(text: str) -> str:
     """From the first request."""
-    return f"The session opens with the user's request: {quoted(text, 260)}."
+    return f"The session began with the request {quoted(text, 200)}."
+
+
+def asked_further(text: str) -> str:
+    """From the first request, where an introduction quotes only its beginning: what it says next."""
+    return f"Beyond its first sentence the request says {quoted(rest_of(text), 220)}."
 
 
 def session_opened(text: str) -> str:
@@ -29,32 +37,66 @@ def session_opened(text: str) -> str:
     return f"The session opens with {quoted(text, 200)}."
 
 
-def session_runs(number: int, begun: int | None, ended: int | None) -> str:
-    """From the number of messages and the times of the first and the last."""
+def session_runs(index: int, at: int | None, begun: int | None, ended: int | None) -> str:
+    """From the number and time of the target and the times of the first and the last message."""
     first, last = stamp(begun), stamp(ended)
-    if first is None or last is None:
-        return f"The session holds {count(number, 'message', 'messages')}; no usable times are recorded."
-    return f"The session holds {count(number, 'message', 'messages')}, the first of {first}, the last of {last}."
+    if first is None or last is None or begun is None or ended is None:
+        return "No usable times are recorded for the session."
+    if at is None or not begun <= at <= ended:
+        return f"The messages of the session are stamped from {first} to {last}."
+    if ended - begun < _A_SECOND:
+        return f"The session begins at {first}."
+    if at == ended:
+        return f"The session began at {first} and had run for {span(at - begun)} when message {index}, its last, began."
+    if at - begun < _A_SECOND:
+        return f"The session begins at {first} and runs for {span(ended - begun)}."
+    passed = f"{span(at - begun)} of its {span(ended - begun)} had passed when message {index} began"
+    return f"The session began at {first}; {passed}."
 
 
 def summaries_before(number: int) -> str:
-    """From the number of compaction summaries before the target."""
-    if number == 0:
-        return "The conversation had not been compacted up to this point."
-    return f"Up to this point the conversation had been replaced by a summary {count(number, 'time', 'times')}."
+    """From the number of compaction summaries before the target, where there are any."""
+    times = "once" if number == 1 else f"{number:,} times"
+    return f"By then the conversation had been replaced by a summary {times}."
 
 
 def latest_summary(text: str) -> str:
     """From the text of the last compaction summary before the target."""
-    return f"The last of these summaries begins {quoted(text)}."
+    return f"The goal, in the words with which the last of these summaries begins, was {quoted(text)}."
 
 
 def requests_before(*texts: str) -> str:
     """From turns a person typed before the target, in order."""
     said = listed([whole(text, 120) for text in texts])
     if len(texts) == 1:
-        return f"The last thing the user had typed before it was {said}."
-    return f"The last turns that the user had typed before it were, in this order, {said}."
+        return f"Before that the user had typed {said}."
+    return f"Before that the user had typed, in this order, {said}."
+
+
+def served(text: str) -> str:
+    """From the turn that the target answers."""
+    return f"The last thing the user had typed, and what this turn answers, was {whole(text)}."
+
+
+def had_reported(*texts: str) -> str:
+    """From earlier answers' words, as far as they are listed, in order."""
+    said = listed([quoted(text, 170) for text in texts])
+    return f"On how things stood, the assistant had written {said}."
+
+
+def came_to(text: str) -> str:
+    """From the words of a later answer that ended its turn."""
+    return f"In a later answer the assistant reported {quoted(text, 110)}."
+
+
+def turn_came_to(text: str) -> str:
+    """From the words of the answer with which the target's turn ended."""
+    return f"The turn ended with {quoted(text, 110)}."
+
+
+def account_of_it(text: str) -> str:
+    """From the words of the answer right after a failure."""
+    return f"The assistant's own account came in its next message: {quoted(text, 260)}."
 
 
 def was_reached(index: int, reached: str, text: str) -> str:
@@ -70,16 +112,16 @@ def was_reached(index: int, reached: str, text: str) -> str:
     return f"In message {index} {done.get(step, again)}."
 
 
-def leaned_on(term: str, index: int, sentence: str, text: str) -> str:
+def leaned_on(term: str, sentence: str, text: str) -> str:
     """From a word of the target, and an earlier message's sentence that has it."""
     _shared(term, sentence, text)
-    return f"{code_span(term)} had come up in message {index}: {quoted(sentence, 220)}."
+    return f"The name {code_span(term)} had come up before: {quoted(sentence, 220)}."
 
 
-def was_taken_up(term: str, index: int, sentence: str, text: str) -> str:
+def was_taken_up(term: str, sentence: str, text: str) -> str:
     """From a word of the target, and a later message's sentence that has it."""
     _shared(term, sentence, text)
-    return f"Message {index} comes back to {code_span(term)}: {quoted(sentence, 220)}."
+    return f"Later {code_span(term)} comes up again: {quoted(sentence, 220)}."
 
 
 def _shared(term: str, *texts: str) -> None:
@@ -87,11 +129,12 @@ def _shared(term: str, *texts: str) -> None:
         raise AssertionError("not in both")
 
 
-def session_ended(index: int, role: str, text: str) -> str:
+def session_ended(role: str, text: str) -> str:
     """From the last message of the session."""
-    who = "the user's" if role == "user" else f"the {role}'s"
-    said = f", {quoted(text)}" if text.strip() else ", and it holds no text"
-    return f"The session ends with message {index}, {who}{said}."
+    who = "the user" if role == "user" else f"the {role}"
+    if not text.strip():
+        return f"The session ends with a message of {who}'s that holds no text."
+    return f"The last word of the session is {who}'s: {quoted(text)}."
 
 
 # ------------------------------------------------------------------------------------------------ the target
@@ -101,6 +144,20 @@ def role_and_place(role: str, number: int, index: int) -> str:
     """From the target's role and place."""
     whose = {"user": "stored as the user's", "assistant": "the assistant's"}.get(role, f"stored with the role {role}")
     return f"Message {index}, counted from 0 in a session of {number:,} messages, is {whose}."
+
+
+def failed_here(role: str, number: int, index: int, about: str | None, code_: int, line: str) -> str:
+    """From the target's role and place, and the description, the exit code and the most telling line of its command."""
+    if role != "assistant" or not code_:
+        raise AssertionError("no failed command of the assistant's")
+    purpose = purpose_of(about or "")
+    named = f" called “{verbatim(one_line(about or '', 90))}”" if (about or "").strip() else ""
+    what = f"a command to {verbatim(purpose)}" if purpose else f"a command{named}"
+    said = f", and its output says {code(line, 150)}" if line else ""
+    return (
+        f"In message {index}, counted from 0 in a session of {number:,} messages, the assistant ran {what}; "
+        f"it ended with exit code {code_}{said}."
+    )
 
 
 def nothing_in_it() -> str:
@@ -142,20 +199,6 @@ def no_tokens(new: int, cached: int, out: int) -> str:
     return f"The provider counted no tokens for it, neither in ({new + cached}) nor out ({out})."
 
 
-def holds(texts: int, thoughts: int, calls: int) -> str:
-    """From the numbers of the target's texts, stretches of reasoning, and calls."""
-    parts = [
-        f"a {one}" if number == 1 else f"{number} {many}"
-        for number, one, many in (
-            (texts, "text", "texts"),
-            (thoughts, "stretch of reasoning", "stretches of reasoning"),
-            (calls, "tool call", "tool calls"),
-        )
-        if number
-    ]
-    return f"It holds {listed(parts)}." if parts else "It holds nothing to read."
-
-
 def answers_to(parent: int) -> str:
     """From the target's parent, where that message is told of elsewhere."""
     return f"It was made in answer to message {parent}."
@@ -175,17 +218,12 @@ def nothing_typed_since(typed: int, number: int) -> str:
     """From the last turn a person typed and the number of such turns between it and the target, which is none."""
     if number:
         raise AssertionError("the last turn is not the last")
-    return f"Between message {typed} and this one the user typed no message."
-
-
-def told_of_failure(line: str) -> str:
-    """From the line of a failed command's output that says most."""
-    return f"What the output says of it is {code(line, 150)}."
+    return f"Between message {typed} and this one the user typed nothing."
 
 
 def reasoned(text: str) -> str:
     """From the target's reasoning."""
-    return f"What it gives as its reason stands in its reasoning, which begins {quoted(text, 260)}."
+    return f"Its reasoning says what it was after: {quoted(text, 260)}."
 
 
 def sent_while_running(sent: int, index: int, begun: int, ended: int) -> str:
@@ -224,16 +262,6 @@ def only_the_request_before(index: int) -> str:
     return f"Nothing but message {index}, the request itself, comes before it."
 
 
-def stood(index: int, text: str, *, form: int = 0) -> str:
-    """From an earlier answer's words, as far as they are listed."""
-    said = quoted(text, 200)
-    return (
-        f"Message {index} had put it so: {said}.",
-        f"In message {index} the state of things was {said}.",
-        f"Message {index} then had {said}.",
-    )[form]
-
-
 def has_parts(index: int, text: str) -> str:
     """From a summary's text: its headings."""
     parts = [line.lstrip("# ").strip() for line in text.split("\n") if line.startswith("## ")]
@@ -244,11 +272,6 @@ def has_parts(index: int, text: str) -> str:
 def made(name: str, path: str) -> str:
     """From a call of the target that changed a file."""
     return f"It {'wrote' if name == 'write' else 'edited'} {place(path)}."
-
-
-def stands_at(index: int, at: int, begun: int, ended: int) -> str:
-    """From the target's time, and those of the first and the last message."""
-    return f"Message {index} stands {span(at - begun)} into a session that runs for {span(ended - begun)}."
 
 
 def at_time(begun: int) -> str:

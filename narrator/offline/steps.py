@@ -1,7 +1,8 @@
 """What turns did, told one after another: which rule for which turn, in which form, and where a paragraph ends.
 
-What is told depends on the turn and on the one told before it: the same command again, a success after a failure, how
-many messages lie between. No form of a rule is used twice in a row within a paragraph.
+What is told depends on the turn and on the one told before it: the same command again, a success after a failure,
+whether messages lie between. No form of a rule is used twice in a row within a paragraph, and of an output nothing is
+told that does not say how the matter came out.
 """
 
 from __future__ import annotations
@@ -20,20 +21,32 @@ _TELLING = frozenset(
     [*_HOW_IT_ENDED, "compaction-request", "tool-unfinished", "invalid-tool-call", "subagent", "gap", "reverted"]
 )
 """Findings that are told of a neighbour; the others are said already by its call's exit code, error or output."""
-_PRINTING = frozenset(["bash", "grep", "glob", "task", "webfetch"])
+_PRINTING = frozenset(["bash", "task", "webfetch"])
 """Tools whose output is a result to tell; of others it is told when it fails."""
 _LOOKING = frozenset(["read", "grep", "glob"])
 _CHANGING = frozenset(["edit", "multiedit", "patch", "write"])
-_RUN, _SENTENCES = 3, 5
-"""Steps of one kind in a row that are summed up; sentences of a paragraph beyond which the next one begins."""
+_RUN, _SENTENCES, _JOINED = 3, 6, 3
+"""Steps of one kind in a row that are summed up; sentences of a paragraph beyond which the next one begins; steps that
+are told in one sentence."""
+_TEXT, _JUMPED = 3, 5
+"""Places of the words and of the number in the fields of `deeds.assistant_did`."""
 
 
 def tell_turns(
-    facts: Facts, excerpts: Sequence[Excerpt], lead: Callable[[Excerpt], Claim | None] = lambda _: None
+    facts: Facts,
+    excerpts: Sequence[Excerpt],
+    lead: Callable[[Excerpt], Claim | None] = lambda _: None,
+    told: frozenset[int] = frozenset(),
+    *,
+    alone: bool = False,
 ) -> list[list[Claim]]:
-    """Paragraphs about messages, in the given order; `lead` says of one far off what it has to do with the target."""
+    """Paragraphs about messages, in the given order.
+
+    `lead` says of one far off what it has to do with the target; of messages in `told` the words are left out.
+    `alone`: each is told by itself, and what lies between does not matter.
+    """
     paragraphs: list[list[Claim]] = [[]]
-    teller = _Teller(facts)
+    teller = _Teller(facts, told, alone=alone)
     for key, group in groupby(_in_runs(excerpts), key=lambda pair: pair[0]):
         run = [excerpt for _, excerpt in group]
         turns = len(paragraphs[-1]) > 1 and run[0].role == "user" and run[0].kind == "typed"
@@ -42,7 +55,33 @@ def tell_turns(
             paragraphs.append([])
         teller.opens = teller.opens or not paragraphs[-1]
         paragraphs[-1] += teller.sum_up(key[0], run) if key[0] else teller.tell(run[0], lead(run[0]))
-    return [claims for claims in paragraphs if claims]
+    return [join_steps(claims) for claims in paragraphs if claims]
+
+
+def join_steps(claims: Sequence[Claim]) -> list[Claim]:
+    """The same, with steps in a row that need no sentence of their own as one movement."""
+    joined: list[Claim] = []
+    length = 0
+    for place, claim in enumerate(claims):
+        following = claims[place + 1] if place + 1 < len(claims) else None
+        goes_on = following is not None and _is_step(claim) and _is_bare(following) and length < _JOINED - 1
+        if not _is_step(claim):
+            joined.append(claim)
+            continue
+        shape = (say.CLAUSE if goes_on else say.LAST) if length else say.OPEN * goes_on
+        way = (claim.form or 0) % say.OPEN
+        joined.append(state(say.assistant_did, *claim.fields, cite=claim.cites, form=shape + way))
+        length = length + 1 if goes_on else 0
+    return joined
+
+
+def _is_step(claim: Claim) -> bool:
+    return claim.rule == "assistant_did"
+
+
+def _is_bare(claim: Claim) -> bool:
+    """Whether a step is told without words of the assistant's and right behind the one before it."""
+    return _is_step(claim) and not claim.fields[_TEXT].value and claim.fields[_JUMPED].value is None
 
 
 def _in_runs(excerpts: Sequence[Excerpt]) -> Iterator[tuple[tuple[str, int], Excerpt]]:
@@ -77,8 +116,8 @@ def _sort(excerpt: Excerpt, place: int) -> str:
 class _Teller:
     """Tells one turn after another."""
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, facts: Facts, told: frozenset[int], *, alone: bool) -> None:
+        self._facts, self._told, self._alone = facts, told, alone
         self._forms: dict[str, int] = {}
         self._before: tuple[Excerpt, Passage, Passage | None] | None = None
         """The last turn with a call, its call and its output."""
@@ -92,13 +131,17 @@ class _Teller:
 
     def tell(self, excerpt: Excerpt, lead: Claim | None) -> list[Claim]:
         """What one message did, and what the record knows of it."""
-        jumped = self.jumps(excerpt) or (self._last is None and excerpt.index - self._facts.target.index not in (0, 1))
+        jumped = self.jumps(excerpt) or (self._last is None and excerpt.index > self._facts.target.index + 1)
+        jumped = jumped and not self._alone
         self.opens = self.opens or lead is not None
         claims = [lead] if lead else []
-        claims += self._spoken(excerpt, excerpt.index if jumped and not lead else None)
+        spoken = self._spoken(excerpt, excerpt.index if jumped and not lead else None)
+        settled = lead is not None and lead.rule == "came_again"
+        claims += [claim for claim in spoken if not (settled and claim.rule == "call_printed")]
         known = [f for f in self._facts.context.of(excerpt.index) if f.kind in _TELLING]
         for finding in known:
-            claims += [c for c in sentences_of(finding)[:2] if "In the next request" not in c.text]
+            said = [c for c in sentences_of(finding)[:2] if "In the next request" not in c.text]
+            claims += [claim for claim in said if self._facts.shown.issuperset(claim.cites)]
         self._last = excerpt.index
         self.opens = self.opens or bool(known) or excerpt.role != "assistant"
         return claims
@@ -119,19 +162,19 @@ class _Teller:
 
     def _form(self, rule: str, forms: int = say.FORMS) -> int:
         """The next form of a rule; the first where "it" would be somebody else."""
-        form = 0 if self.opens else (self._forms.get(rule, -1) + 1) % forms
+        form = 0 if self.opens else (self._forms.get(rule, 0) + 1) % forms
         self._forms[rule] = form
         self.opens = False
         return form
 
     def _spoken(self, excerpt: Excerpt, jumped: int | None) -> list[Claim]:
-        if excerpt.kind == "compaction-request":
-            return []
         words, place = self._facts.words(excerpt), Field(excerpt.index, "jumped", jumped)
         if excerpt.kind == "compaction-summary":
             return [state(say.summary_began, words or Field(excerpt.index, "text", ""))]
         if excerpt.role == "assistant":
             return self._answered(excerpt, words, place)
+        if excerpt.index in self._told or excerpt.kind == "compaction-request":
+            return []
         if words is None:
             return [state(say.user_silent, cite=(excerpt.index,))]
         if first_of(excerpt, "text") is None:
@@ -147,12 +190,13 @@ class _Teller:
         return state(say.user_wrote, words, place, form=self._form("user", 2))
 
     def _answered(self, excerpt: Excerpt, words: Field | None, place: Field) -> list[Claim]:
+        words = None if excerpt.index in self._told else words
         call, thought = first_of(excerpt, "input"), first_of(excerpt, "reasoning")
         if call is not None and call.fate == "ran":
             return self._called(excerpt, call, words, place)
         if words is not None:
             return [state(say.assistant_said, words, place, form=self._form("said"))]
-        if call is None and thought:
+        if call is None and thought and excerpt.index not in self._told:
             return [state(say.assistant_thought, Field(excerpt.index, thought.at, thought.text))]
         return []
 
@@ -168,7 +212,7 @@ class _Teller:
         else:
             name, others = facts.named(excerpt, call, "name", call.tool), excerpt.calls - 1
             about = facts.argument(excerpt, call, "description" if call.tool == "bash" else "")
-            told = words or Field(excerpt.index, "text", None)
+            told = words or Field(excerpt.index, "", None)
             before, more = self._subject_before(call), Field(excerpt.index, "count(other calls)", others)
             form = self._form("did" if words else "bare")
             claims = [
@@ -191,6 +235,8 @@ class _Teller:
         if output is None or not (call.tool in _PRINTING or output.exit):
             return []
         facts, before = self._facts, self._subject_before(call)
+        if not say.is_worth_telling(facts.line(excerpt, output).value, output.lines, output.exit):
+            return []
         then = Field(None, "", None)
         if before.message is not None and self._before and (old := self._before[2]) and old.exit is not None:
             then = facts.named(self._before[0], old, "exit", old.exit)

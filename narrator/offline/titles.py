@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from narrator.clock import span
+from narrator.markdown import code_span
 from narrator.offline.lessons import LESSONS
-from narrator.offline.quoting import code, place, whole
+from narrator.offline.quoting import code, place, verbatim, whole
+from narrator.sanitize import one_line
 
 _WORDS = 60
 """Characters of recorded words in a title."""
@@ -42,9 +46,30 @@ def title_of_path(kind: str, index: int, path: str) -> str:
     return title(kind, index, place(path))
 
 
-def title_of_exit(kind: str, index: int, exit_code: int) -> str:
-    """From its kind, its number, and the exit code of the command in it."""
-    return title(kind, index, f"Exit Code {exit_code}")
+def title_of_failure(kind: str, index: int, about: str | None, command: str, line: str, exit_code: int) -> str:
+    """From its kind, its number, and its command: how that describes itself, its most telling line, its exit code."""
+    if kind != "command-failed":
+        raise AssertionError("no failed command")
+    name = f"“{verbatim(one_line(about, _WORDS))}”" if (about or "").strip() and about else code(command, _WORDS)
+    return f"# {name} Failed in Message {index}: {_cause(line, exit_code)}"
+
+
+_CAUSES = (
+    (re.compile(r"missing key '([^']{1,40})'|KeyError: '([^']{1,40})'"), "A Missing {}"),
+    (re.compile(r"No module named '([^']{1,40})'"), "No Module {}"),
+    (re.compile(r"([\w.-]{1,40}): command not found"), "No Command {}"),
+    (re.compile(r"(?:[\w.]*\.)?(\w{1,40}(?:Error|Exception))\b"), "{}"),
+    (re.compile(r"(No such file or directory)|(Permission denied)|(Connection refused)"), "“{}”"),
+)
+"""What lines of failed commands name."""
+
+
+def _cause(line: str, exit_code: int) -> str:
+    for pattern, words in _CAUSES:
+        if found := pattern.search(line):
+            name = next(group for group in found.groups() if group)
+            return words.format(name if "“" in words else code_span(name))
+    return f"Exit Code {exit_code}"
 
 
 def heading_before(index: int) -> str:

@@ -162,7 +162,7 @@ SPOILT = [
     ("a citation off by one", "[msg 146]", "[msg 147]"),
     ("a time", "14:48:25", "14:58:25"),
     ("a size", "371GB", "381GB"),
-    ("a count", "It printed 5 lines", "It printed 6 lines"),
+    ("a count", "a session of 171 messages", "a session of 172 messages"),
     ("a speaker", "The user wrote “done”", "The assistant wrote “done”"),
     ("a cause", "was interrupted before it ended", "timed out"),
 ]
