@@ -9,8 +9,6 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli.writing import REPAIRS
-
 OFFLINE_NOTE = (
     "written offline, without a model; to have a model write it, "
     "set OPENAI_API_KEY, or give --base-url for a local server"
@@ -51,7 +49,7 @@ def essay(
     repair: Annotated[
         int,
         typer.Option("--repair", min=0, metavar="N", help="Rounds that send failing sentences back; 0: none."),
-    ] = REPAIRS,
+    ] = 1,
     price: Annotated[
         str | None, typer.Option("--price", metavar="IN,CACHED,OUT", help="US dollars per million tokens.")
     ] = None,
@@ -73,29 +71,35 @@ def essay(
 
     Example: narrate --msg 144 examples/glm5-144.json -o essay.html
     """
+    from narrator.asking import Manner, Terms, read_style
     from narrator.cli.output import complain
     from narrator.cli.page import check_output, choose_page, deliver
-    from narrator.cli.preparing import choose_style, language_of, open_with_notices, prepare, print_prompt
+    from narrator.cli.preparing import open_with_notices, prepare, print_prompt
     from narrator.cli.redoing import find_redoing, write
     from narrator.cli.saving import Saver
-    from narrator.cli.writing import Planner, Repairs, bill, read_asked
-    from narrator.lookup import Bounds
+    from narrator.cli.writing import Planner, Repairs, bill
     from narrator.model import settings_from
+    from narrator.prices import parse_price
 
     page = choose_page(output, format_, theme)
     settings = None
     if not offline:
         settings = settings_from(model, base_url, os.environ, max_output_tokens=max_output_tokens, timeout=timeout)
+    terms = Terms(
+        settings=settings,
+        before=before,
+        after=after,
+        lookups=lookups,
+        repair=repair,
+        price=parse_price(price) if price is not None else None,
+        redact=not no_redact,
+    )
     if page.path and not dry_run:
         check_output(page.path, session, force=force)
     opened = open_with_notices(session, redact=not no_redact)
-    chosen = choose_style(style, length, language)
-    spoken = language_of(chosen, offline=settings is None)
-    bounds = None if settings is None else Bounds(rounds=lookups)
-    make = partial(prepare, opened, msg, style=chosen, before=before, after=after, lookups=bounds)
-    shaping = {"length": length, "language": spoken, "before": before, "after": after}
-    ask = partial(read_asked, settings, lookups, repair, price, **shaping)
-    planner = Planner(make, ask, drafts, force=force)
+    manner = Manner(style=style, length=length, language=language)
+    make = partial(prepare, opened, msg, read_style(manner), manner, terms)
+    planner = Planner(make, drafts, force=force)
     plan = planner.plan(budget)
     redoing = find_redoing(opened, plan, drafts, redo_section) if redo_section is not None else None
     if dry_run:
@@ -103,7 +107,7 @@ def essay(
         return
     place = None if no_save else redoing.path if redoing else planner.place(plan)
     saver = Saver(place, force=force or redoing is not None)
-    draft = write(opened, plan, settings, bounds, Repairs(repair, saver.keep), redoing or planner.smaller(saver))
+    draft = write(opened, plan, settings, terms.bounds, Repairs(repair, saver.keep), redoing or planner.smaller(saver))
     try:
         saver.save(draft)
     finally:

@@ -9,7 +9,7 @@ from narrator.context import LEAST_BUDGET
 from narrator.errors import ModelTooLongError, UsageError
 
 if TYPE_CHECKING:
-    from narrator.cli.writing import Plan
+    from narrator.asking import Request
     from narrator.prompt import Prompt
 
 Written = TypeVar("Written")
@@ -21,18 +21,18 @@ _AT_MOST = 0.75
 
 
 def shrink_once(
-    write: Callable[[Plan], Written],
-    plan: Plan,
-    smaller: Callable[[int], Plan],
+    write: Callable[[Request], Written],
+    request: Request,
+    smaller: Callable[[int], Request],
     *,
     answer: int | None,
     notice: Callable[[str], None],
 ) -> Written:
-    """What `write` makes of the plan's prompt, or, if that is too long for the model, of a smaller one.
+    """What `write` makes of the request's prompt, or, if that is too long for the model, of a smaller one.
 
     Args:
         write: asks the model.
-        plan: the one that is wanted.
+        request: the one that is wanted.
         smaller: makes one with so many tokens for target and window.
         answer: limit of the answer in tokens, if there is one.
         notice: gets a line that says what was found too long, and the budget that is tried.
@@ -42,11 +42,11 @@ def shrink_once(
         ModelError: the model gave no usable essay.
     """
     try:
-        return write(plan)
+        return write(request)
     except ModelTooLongError as error:
-        budget = smaller_budget(error, plan.prompt, answer)
-        if budget >= plan.prompt.context.tokens:
-            raise _hopeless(error, plan.prompt.context.tokens) from error
+        budget = smaller_budget(error, request.prompt, answer)
+        if budget >= request.prompt.context.tokens:
+            raise _hopeless(error, request.prompt.context.tokens) from error
         try:
             less = smaller(budget)
         except UsageError as refusal:  # --before and --after promise more than goes in
