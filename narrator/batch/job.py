@@ -86,6 +86,8 @@ class Plan(Record):
     """What is to be written; groups of one session follow each other."""
     done: tuple[Job, ...] = ()
     """What is written already."""
+    marked: frozenset[str] = frozenset()
+    """Identities of those to be written that failed in earlier runs by the model's own answer."""
     given_up: tuple[Outcome, ...] = ()
     """What failed in so many runs that it is tried again only when that is asked for."""
     problems: tuple[Problem, ...] = ()

@@ -102,6 +102,7 @@ class _Planner:
         self._groups: list[Group] = []
         self._done: list[Job] = []
         self._given_up: list[Outcome] = []
+        self._marked: set[str] = set()
 
     def add(self, wanted: Wanted) -> None:
         """Plan what is wanted of one session; a session that cannot be read is a problem."""
@@ -144,6 +145,7 @@ class _Planner:
             drafts=self._store.place,
             groups=tuple(self._groups),
             done=tuple(self._done),
+            marked=frozenset(self._marked),
             given_up=tuple(self._given_up),
             problems=tuple(self._problems),
             usage=usage,
@@ -196,10 +198,13 @@ class _Planner:
         if found.saved and not self._aim.redo:
             self._done.append(job)
             return None
-        if (failure := found.failure) and failure.runs >= MOST_RUNS and not self._aim.retry and not self._aim.redo:
+        failure = found.failure
+        if failure is not None and failure.runs >= MOST_RUNS and not self._aim.retry and not self._aim.redo:
             why = f"failed in {failure.runs} runs; --retry-failed tries it again; the last time: {failure.why}"
             self._given_up.append(Outcome(job=job, state="failed", why=why, lasting=True))
             return None
+        if failure is not None:
+            self._marked.add(digest)
         return job
 
     def _ask(self, session: Session, index: int, manner: Manner) -> _Written | NarratorError:

@@ -6,13 +6,16 @@ being whole JSON, so that a torn file does not count as an essay. A mark of a fa
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 from pydantic import ValidationError
 
+from narrator.batch.job import Outcome
 from narrator.batch.store import Store
 from narrator.draft import SCHEMA, ModelRef, StyleRef, draft_names, identity, migrate
+from narrator.pipeline import iso
 from narrator.record import Record
 
 FAILED = ".failed"
@@ -89,7 +92,8 @@ class Shelf:
             if name in self._names and self._identity(name) == digest:
                 return Place(self._path(name), saved=True)
         free = plain not in self._names and self._promised.setdefault(plain, digest) == digest
-        failure = self._failure(own.removesuffix(".json") + FAILED, digest)
+        mark = own.removesuffix(".json") + FAILED
+        failure = read_mark(self._store, self._path(mark), digest) if mark in self._names else None
         return Place(self._path(plain if free else own), saved=False, failure=failure)
 
     def _path(self, name: str) -> str:
@@ -100,15 +104,6 @@ class Shelf:
             data = self._store.read(self._path(name))
             self._known[name] = None if data is None else identity_in(data)
         return self._known[name]
-
-    def _failure(self, name: str, digest: str) -> Failure | None:
-        if name not in self._names or (data := self._store.read(self._path(name))) is None:
-            return None
-        try:
-            found = Failure.model_validate_json(data)
-        except ValidationError:
-            return None
-        return found if found.digest == digest else None
 
 
 def identity_in(data: bytes) -> str | None:
@@ -126,6 +121,39 @@ def identity_in(data: bytes) -> str | None:
     asked = None if model is None else ModelRef(name=model["name"], base_url=model.get("base_url"))
     style = StyleRef(name=draft.style.name, version=draft.style.version)
     return identity(draft.session.sha256, draft.target.index, style, asked, told["settings"])
+
+
+class Marks:
+    """Keeps count, beside the drafts, of the runs in which an essay failed by the model's own answer."""
+
+    def __init__(self, store: Store, marked: frozenset[str]) -> None:
+        """Marks at `store`; `marked` are the identities that have one."""
+        self._store, self._marked = store, marked
+
+    def note(self, outcome: Outcome, now: datetime) -> None:
+        """Mark a lasting failure, and remove the mark of what is written.
+
+        Raises:
+            DraftError: it could not be written.
+        """
+        path = mark_path(outcome.job.path, outcome.job.digest)
+        if outcome.state == "done" and outcome.job.digest in self._marked:
+            self._store.remove(path)
+        if outcome.state == "failed" and outcome.lasting:
+            before = read_mark(self._store, path, outcome.job.digest)
+            runs = 1 if before is None else before.runs + 1
+            failure = Failure(digest=outcome.job.digest, runs=runs, why=outcome.why, time=iso(now))
+            self._store.write(path, failure.model_dump_json(indent=1) + "\n")
+
+
+def read_mark(store: Store, path: str, digest: str) -> Failure | None:
+    """The mark that stands there; None where there is none, or one of another essay."""
+    data = store.read(path)
+    try:
+        found = Failure.model_validate_json(data) if data is not None else None
+    except ValidationError:
+        return None
+    return found if found is not None and found.digest == digest else None
 
 
 def mark_path(path: str, digest: str) -> str:
