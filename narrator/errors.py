@@ -6,6 +6,7 @@
     ├── StyleError                     2   a style or theme folder is wrong
     ├── DraftError                     2   a draft cannot be read or written
     │   └── ExistsError                2   it would replace something
+    ├── BudgetError                    1   asking would pass what may be spent
     └── ModelError                     3   the model gave no usable essay
         ├── ModelUnavailableError      3   worth another try: rate limit, server fault, lost connection
         ├── ModelRejectedError         3   the request itself was turned down: key, quota, parameters
@@ -62,6 +63,10 @@ class ExistsError(DraftError):
     """Something stands where the output would go."""
 
 
+class BudgetError(NarratorError):
+    """Asking would pass what may be spent; nothing was sent."""
+
+
 class ModelError(NarratorError):
     """The model gave no usable essay; nothing was saved as if it were whole."""
 
@@ -71,10 +76,12 @@ class ModelError(NarratorError):
 class ModelUnavailableError(ModelError):
     """The endpoint could not answer now; another try may succeed."""
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after: float | None = None, status: int | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds the server asked us to wait; None when it did not say."""
+        self.status = status
+        """HTTP status, or what the server's words amount to; None when there was no answer."""
 
 
 class ModelRejectedError(ModelError):

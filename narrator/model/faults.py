@@ -63,7 +63,7 @@ _PARAMETER = (
     "extra_forbidden",
 )
 """What servers call it, in a code or in a sentence, lower case."""
-_OURS = re.compile(r"\b(?:stream_options|stream|max_completion_tokens|max_tokens|reasoning_effort)\b")
+_OURS = re.compile(r"\b(?:stream_options|stream|max_completion_tokens|max_tokens|reasoning_effort|prompt_cache_key)\b")
 """What a request holds beside model, messages and tools, and what can be left out or sent under another name."""
 _NOT_TAKEN = re.compile(r"not support|not allowed|not permitted|unexpected|unknown|must be verified to stream")
 """What is said of such a name when it is not taken, and not when its value is wrong."""
@@ -161,7 +161,7 @@ def _unavailable(report: Report, settings: Settings, said: str) -> ModelUnavaila
     if pause is not None:
         asks = f"; it asks to wait {pause:.3g} s"
         asks += f", longer than the {LONGEST_PAUSE:.0f} s that narrate waits" if pause > LONGEST_PAUSE else ""
-    return ModelUnavailableError(f"{what}{said}{asks}", retry_after=pause)
+    return ModelUnavailableError(f"{what}{said}{asks}", retry_after=pause, status=report.status)
 
 
 def _parameter(report: Report, settings: Settings, said: str) -> str:
