@@ -19,6 +19,8 @@ _FIRST_RATE = 20.0
 """Requests a second that are tried at first, where no rate is known."""
 _SEEN = 40
 """Starts from which the rate is measured."""
+_KEPT = 5
+"""Of these, those that still count once it fell: what came before may have been a burst that a server had saved up."""
 _OVERLOADED = {502, 503, 504, 529}
 """Statuses of a server that has too much to do."""
 _LONGEST = 3600.0
@@ -122,9 +124,7 @@ class Pace:
     _faults: float = 0.0
     _due: float = -math.inf
     _starts: deque[float] = field(default_factory=lambda: deque(maxlen=_SEEN))
-    """When the last requests started that were not sent away; since the rate last fell."""
-    _since: float = math.inf
-    """When that was, or the first request started."""
+    """When the last requests started that were not sent away."""
 
     def __post_init__(self) -> None:
         """Begin with what is known."""
@@ -149,7 +149,6 @@ class Pace:
         """Count a request as on its way."""
         self.running += 1
         self._starts.append(now)
-        self._since = min(self._since, now)
         self._due = max(now, self._due) + 1 / self.rate.value
         if self._requests is not None:
             self._requests.start(now, 1.0)
@@ -191,17 +190,14 @@ class Pace:
             self._starts.remove(ticket.begun)
         pause = self._silence if asked is None else min(asked, _LONGEST)
         if now >= self._calm:
-            # What a server has saved up for bursts is gone by now: since the last time it bore no more than its rate.
-            self.rate.fall(max(self._measured(now + pause, more=1), min(self.rate.value, _FIRST_RATE) / 4))
+            self.rate.fall(max(0.97 * self._measured(now + pause), min(self.rate.value, _FIRST_RATE) / 4))
             self._silence = min(30.0, self._silence * 2)
-            self._starts.clear()
-            self._since = now
+            self._starts = deque(list(self._starts)[-_KEPT:], maxlen=_SEEN)
         self.paused = max(self.paused, now + pause)
         self._calm = max(self._calm, self.paused)
 
-    def _measured(self, now: float, more: int = 0) -> float:
+    def _measured(self, now: float) -> float:
         """Requests a second that were started lately and not sent away."""
         if not self._starts:
             return 0.0
-        begun = self._starts[0] if len(self._starts) == _SEEN else self._since
-        return (len(self._starts) + more) / max(now - begun, 1e-3)
+        return len(self._starts) / max(now - self._starts[0], 1e-3)
