@@ -260,14 +260,14 @@ def read_draft(text: str | bytes, name: str) -> Draft:
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise DraftError(f"{name}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA} and earlier")
     try:
-        return Draft.model_validate(_migrate(data))
+        return Draft.model_validate(migrate(data))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])
         raise DraftError(f"{name}: not a valid draft: {where}: {first['msg']}") from error
 
 
-def _migrate(data: dict[str, Any]) -> dict[str, Any]:
+def migrate(data: dict[str, Any]) -> dict[str, Any]:
     """A draft of an earlier schema in the shape of this one; its identity stays what it was.
 
     In schema 1 what was set stood in the model's settings, and a cost, which was never known, was a bare number.

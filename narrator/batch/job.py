@@ -54,6 +54,28 @@ class Problem(Record):
     """One line."""
 
 
+class Outcome(Record):
+    """What became of one job."""
+
+    job: Job
+    state: State
+    why: str = ""
+    """One line, unless it is done."""
+    path: str | None = None
+    """Where its draft was saved."""
+    usage: Usage | None = None
+    cost: Cost | None = None
+    seconds: float = 0.0
+    """From its first request to its draft."""
+    requests: int = 0
+    warnings: tuple[str, ...] = ()
+    """What a reader of the essay should know (`pipeline.concerns`), or what went wrong on the way."""
+    lasting: bool = False
+    """It failed by the model's own answer or by the prompt: another run would likely pay for the same again."""
+    elsewhere: bool = False
+    """It was skipped because another run is writing it."""
+
+
 class Plan(Record):
     """What a batch will do."""
 
@@ -62,14 +84,20 @@ class Plan(Record):
     """The folder of the drafts, or its address."""
     groups: tuple[Group, ...]
     """What is to be written; groups of one session follow each other."""
-    done: tuple[Job, ...]
+    done: tuple[Job, ...] = ()
     """What is written already."""
-    problems: tuple[Problem, ...]
-    usage: Usage
-    """Of all that is to be written, estimated; what the endpoint's cache is expected to hold is in `cached`."""
-    cost: Cost | None
+    marked: frozenset[str] = frozenset()
+    """Identities of those to be written that failed in earlier runs by the model's own answer."""
+    given_up: tuple[Outcome, ...] = ()
+    """What failed in so many runs that it is tried again only when that is asked for."""
+    problems: tuple[Problem, ...] = ()
+    usage: Usage = Usage()
+    """Of all that is to be written, estimated; what the endpoint's prompt cache is expected to hold is in `cached`."""
+    cost: Cost | None = None
     """Of that; None when the price is unknown, or no model is asked."""
-    seconds: float | None
+    dearest: Cost | None = None
+    """The same at an endpoint without a prompt cache."""
+    seconds: float | None = None
     """The least that the given rate allows; None when none was given."""
 
     @property
@@ -91,21 +119,3 @@ class Limits(Record):
     """US dollars."""
     max_tokens: int | None = None
     """In and out, of all requests together."""
-
-
-class Outcome(Record):
-    """What became of one job."""
-
-    job: Job
-    state: State
-    why: str = ""
-    """One line, unless it is done."""
-    path: str | None = None
-    """Where its draft was saved."""
-    usage: Usage | None = None
-    cost: Cost | None = None
-    seconds: float = 0.0
-    """From its first request to its draft."""
-    requests: int = 0
-    warnings: tuple[str, ...] = ()
-    """What a reader of the essay should know (`pipeline.concerns`), or what went wrong on the way."""
