@@ -69,6 +69,7 @@ LAYERS = (
     ),
     *(
         "reply",
+        "steps",
         "model",
         "markdown",
         "sections",
