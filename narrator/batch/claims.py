@@ -136,6 +136,9 @@ class Claims:
             if self._store.create(first, text, flush=False):
                 return self._hold((first,), text)
             chain = self._succession(first)
+            if chain and chain[-1].text == text.encode():
+                # A client that repeats a put whose answer was lost is told that there is one: its own.
+                return self._hold(tuple(seen.path for seen in chain), text)
             if chain:
                 held = self._inherit(chain, text)
                 if held is not None or self._store.exists(first):
@@ -149,7 +152,8 @@ class Claims:
         A run that was killed after its last essay was saved, and before it gave it free, leaves a claim that nobody
         asks for any more.
         """
-        swept, reached = 0, set()
+        swept = 0
+        reached: set[str] = set()
         names = [name for name in self._store.names(folder) if _NAME.fullmatch(name)]
         for name in names:
             if name.endswith(SUFFIX):
@@ -211,9 +215,7 @@ class Claims:
             return time.time() + self._ahead[0] - written
 
     def _write_claim(self) -> str:
-        claim = Claim(
-            key=uuid.uuid4().hex, run=self._run, process=this_process(), since=iso(datetime.now(UTC))
-        )
+        claim = Claim(key=uuid.uuid4().hex, run=self._run, process=this_process(), since=iso(datetime.now(UTC)))
         return claim.model_dump_json() + "\n"
 
     def _hold(self, paths: tuple[str, ...], text: str) -> Held:
@@ -232,7 +234,7 @@ class Claims:
 
     def _beat(self) -> None:
         """Renew what is held until the run is over; an event loop that is busy does not keep it from that."""
-        while not self._over.wait(self._stale / RENEWALS):
+        while not self._over.wait(max(self._stale / RENEWALS, 0.05)):
             for held in self._in_flight():
                 with suppress(DraftError):  # the next one will do
                     held.renew()

@@ -21,17 +21,17 @@ class Process(Record):
     host: str
     """The machine's name, for people: several machines, and containers, may share one."""
     machine: str
-    """Where its number means this process: one start of one kernel, and one namespace of numbers (a container's own)."""
+    """Where its number means this process: a start of the kernel, and a namespace (a container has its own)."""
     pid: int
     started: str | None = None
-    """When it began, by the kernel's count since its own start; None where the kernel does not say. Numbers come again."""
+    """When it began, since numbers come again: the kernel's count since its own start; None where it does not say."""
 
 
 @cache
 def _machine() -> str:
     with suppress(OSError):
         boot = (PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
-        return f"{boot} {os.readlink(PROC / 'self/ns/pid')}"
+        return f"{boot} {(PROC / 'self/ns/pid').readlink()}"
     return f"{socket.gethostname()} {uuid.getnode():x}"
 
 

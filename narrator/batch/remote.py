@@ -11,7 +11,6 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from narrator.batch.store import PROBE
 from narrator.errors import DraftError, reason
@@ -23,6 +22,8 @@ FAULTS = (
     *(("aiohttp", "ClientError"), ("gcsfs.retry", "HttpError"), ("azure.core.exceptions", "AzureError")),
 )
 """Errors of the clients below fsspec that are no OSError."""
+CONFLICT, CONFLICTS = "ConditionalRequestConflict", 4
+"""S3's answer when something else happens to the object at the same moment, and how often it is asked."""
 
 
 class Remote:
@@ -59,13 +60,13 @@ class Remote:
 
     def exists(self, path: str) -> bool:
         """Whether an object stands there."""
-        with self._told(path):
+        with _told(path):
             return bool(self._files.isfile(path))
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Names of what lies in a folder."""
         try:
-            with self._told(folder):
+            with _told(folder):
                 listed: list[str] = self._files.ls(folder, detail=False)
         except FileNotFoundError:
             return ()
@@ -74,24 +75,30 @@ class Remote:
     def read(self, path: str) -> bytes | None:
         """What stands there."""
         try:
-            with self._told(path):
+            with _told(path):
                 return bytes(self._files.cat_file(path))
         except FileNotFoundError:
             return None
 
     def write(self, path: str, text: str) -> None:
         """Put an object."""
-        with self._told(path, "cannot write "):
+        with _writing(path):
             self._files.pipe_file(path, text.encode())
 
     def create(self, path: str, text: str, *, flush: bool = True) -> bool:  # noqa: ARG002 (a put is flushed)
         """Put an object on the condition that there is none."""
-        try:
-            with self._told(path, "cannot write "):
-                self._files.pipe_file(path, text.encode(), mode="create")
-        except FileExistsError:
-            return False
-        return True
+        for again in reversed(range(CONFLICTS)):
+            try:
+                with _writing(path):
+                    self._files.pipe_file(path, text.encode(), mode="create")
+            except FileExistsError:
+                return False
+            except DraftError as error:
+                if not again or CONFLICT not in repr(_causes(error)):
+                    raise
+            else:
+                return True
+        raise AssertionError
 
     def renew(self, path: str, text: str) -> bool:
         """Put it again, if it stands there: no store has a way to set the time alone."""
@@ -103,7 +110,7 @@ class Remote:
     def remove(self, path: str) -> None:
         """Remove an object."""
         try:
-            with self._told(path):
+            with _told(path):
                 self._files.rm_file(path)
         except FileNotFoundError:
             return
@@ -111,28 +118,48 @@ class Remote:
     def written(self, path: str) -> float | None:
         """When the store got it, by the store's clock."""
         try:
-            with self._told(path):
+            with _told(path):
                 return float(self._files.modified(path).timestamp())
         except FileNotFoundError:
             return None
 
-    @contextmanager
-    def _told(self, path: str, what: str = "") -> Iterator[None]:
-        """Say of what path an error is; that there is none, or one, passes as it is."""
-        try:
-            yield
-        except (FileNotFoundError, FileExistsError):
-            raise
-        except (OSError, ValueError, *faults()) as error:
-            raise DraftError(f"{what}{path}: {_one_line(error)}") from error
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Say of what path an error is; that there is none passes as it is."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except faults() as error:
+        raise DraftError(f"{path}: {_one_line(error)}") from error
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """The same of a path that is written; that there is one passes as it is."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except faults() as error:
+        raise DraftError(f"cannot write {path}: {_one_line(error)}") from error
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """The errors that the clients in use raise beside OSError."""
+    """The errors that a store's client raises, of the clients in use."""
     known = (getattr(sys.modules.get(module), name, None) for module, name in FAULTS)
-    return tuple(kind for kind in known if kind is not None)
+    return (OSError, ValueError, *(kind for kind in known if kind is not None))
 
 
-def _one_line(error: Any) -> str:
+def _causes(error: BaseException | None) -> list[BaseException]:
+    causes = []
+    while error is not None:
+        causes.append(error)
+        error = error.__cause__
+    return causes
+
+
+def _one_line(error: Exception) -> str:
     told = reason(error) if isinstance(error, OSError | ValueError) else str(error)
     return re.sub(r"\s+", " ", told)[:300]
