@@ -87,8 +87,12 @@ class ModelUnavailableError(ModelError):
 class ModelRejectedError(ModelError):
     """The endpoint turned the request down; the same request would fail again."""
 
-    def __init__(self, message: str, *, tools: bool = False, parameters: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, *, tools: bool = False, parameters: tuple[str, ...] = (), lasting: bool = False
+    ) -> None:
         super().__init__(message)
+        self.lasting = lasting
+        """It was for the key, its quota, the model's name or the address: every other request would fail like it."""
         self.tools = tools
         """It may have been turned down for its tools: the same request without them may do."""
         self.parameters = parameters

@@ -6,6 +6,7 @@ Nothing here waits or knows the time: every call is told it, in seconds of a clo
 from __future__ import annotations
 
 import math
+from asyncio import CancelledError
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -162,7 +163,10 @@ class Pace:
     def end(self, ticket: Ticket, now: float, error: BaseException | None) -> None:
         """A request is over; learn from how."""
         self.running -= 1
-        if not isinstance(error, ModelUnavailableError) or error.status is None:
+        if isinstance(error, CancelledError):
+            # Given up because its time was over; an interrupt, which looks the same, ends the batch anyway.
+            self.limit.fall(self.limit.value / 2)
+        elif not isinstance(error, ModelUnavailableError) or error.status is None:
             self._fare(now, well=not isinstance(error, ModelUnavailableError), told=error is None)
         elif error.status == 429:
             self._send_away(ticket, now, error.retry_after)

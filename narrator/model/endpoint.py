@@ -57,6 +57,7 @@ class Endpoint:
         gate: Gate | None = None,
         aside: Aside | None = None,
         wait: Callable[[float], Awaitable[None]] | None = None,
+        tell_waits: bool = True,
     ) -> None:
         """Open nothing yet.
 
@@ -67,9 +68,10 @@ class Endpoint:
                 everything that the endpoint does not take and is asked without.
             gate: passed by every single request, look-ups and further tries included; the time for which it holds
                 one back is not counted.
-            aside: does the look-ups, here and now by default; what is written beside must not wait for a search in a large
-                session.
+            aside: does the look-ups, here and now by default; what is written beside must not wait for a search in
+                a large session.
             wait: sleeps between two tries, seconds; asyncio's by default.
+            tell_waits: whether `notice` is told of waits; of many essays there are too many.
         """
         self.settings = settings
         self.requests = 0
@@ -79,6 +81,7 @@ class Endpoint:
         self._gate: Gate = Open() if gate is None else gate
         self._aside = aside
         self._wait = wait
+        self._notice_waits = notice if tell_waits else None
         self._held = AsyncExitStack()
         self._client: openai.AsyncOpenAI | None = None
         self._terms = Terms(settings)
@@ -159,9 +162,10 @@ class Endpoint:
                 hears = wire.Hears(self._progress, call.begun)
                 answer = await wire.ask(client, self.settings, said, hears, sent)
                 count(answer.usage)
+                call.note(answer.usage)
                 return (judge_round if "tools" in sent else judge)(answer, self.settings)
 
-        return await retry.persist(one_request, self.settings, limit=limit, notice=self._notice, wait=self._wait)
+        return await retry.persist(one_request, self.settings, limit=limit, notice=self._notice_waits, wait=self._wait)
 
     def _adapt(self, error: ModelRejectedError, sent: Mapping[str, Any]) -> None:
         """Leave out what was refused and tell of it; raises the error where that was nothing that can be left out."""
@@ -196,7 +200,14 @@ class Call:
         self.cache_key, self.begun = cache_key, begun
         self.requests = 0
         """How many were sent for it, those that failed among them."""
+        self.counted: list[Usage] = []
+        """Tokens of each request that the endpoint counted, also of answers that were no essay."""
         self._left: float = endpoint.settings.timeout
+
+    def note(self, usage: Usage | None) -> None:
+        """Keep what a request took, if the endpoint counted it."""
+        if usage is not None:
+            self.counted.append(usage)
 
     def write(self, messages: Sequence[Mapping[str, str]], offer: Offer | None = None) -> Reply:
         """The model's answer to chat messages (`role`, `content`); not for use inside a running event loop.

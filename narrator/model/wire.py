@@ -260,9 +260,11 @@ def _no_connection(error: BaseException, settings: Settings) -> ModelError:
         return ModelUnavailableError(f"{settings.address} did not take the connection in time")
     reason = settings.words(_reason(chain))
     if any(isinstance(link, ssl.SSLCertVerificationError) for link in chain):
-        return ModelRejectedError(f"the certificate of {settings.address} is not trusted: {reason}; set SSL_CERT_FILE")
+        return ModelRejectedError(
+            f"the certificate of {settings.address} is not trusted: {reason}; set SSL_CERT_FILE", lasting=True
+        )
     if any(isinstance(link, _OUR_FAULT) for link in chain):
-        return ModelRejectedError(f"{settings.address} cannot be asked: {reason}; check --base-url")
+        return ModelRejectedError(f"{settings.address} cannot be asked: {reason}; check --base-url", lasting=True)
     return ModelUnavailableError(f"the connection to {settings.address} failed: {reason}")
 
 
