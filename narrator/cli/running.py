@@ -93,7 +93,7 @@ def _write(plan: Plan, store: Store, aim: Aim, tally: Tally) -> None:
             except DraftError as error:
                 warn([str(error)])
 
-        run_batch(plan, aim.limits, tell=tell, notice=notice, redo=aim.redo)
+        run_batch(plan, aim.limits, store, tell, notice=notice, replace=aim.redo)
 
 
 @contextmanager

@@ -15,14 +15,15 @@ from narrator.batch.job import Limits, Plan, Problem
 from narrator.batch.plan import Aim, make_plan
 from narrator.batch.saved import MOST_RUNS, Failure, mark_path
 from narrator.batch.shard import Shard
-from narrator.batch.store import open_store
+from narrator.batch.store import Folder, open_store
 from narrator.draft import StyleRef, identity_of, load_draft, save_draft
-from narrator.errors import StyleError
+from narrator.errors import DraftError, StyleError
 from narrator.formats import open_session
 from narrator.model import settings_from
 from narrator.offline import OfflineWriter
 from narrator.pipeline import narrate
 from narrator.prices import Price
+from narrator.tokens import count_tokens
 
 MODEL = settings_from("m", "http://127.0.0.1:1/v1", {})
 PRICE = Price(input=1, cached=0.1, output=4)
@@ -36,7 +37,12 @@ def session(tmp_path: Path) -> str:
 
 
 def plan(
-    *sessions: str, drafts: Path, msgs: str = "0-2", manner: Manner | None = None, rows: tuple[Row, ...] = (), **aim: Any
+    *sessions: str,
+    drafts: Path,
+    msgs: str = "0-2",
+    manner: Manner | None = None,
+    rows: tuple[Row, ...] = (),
+    **aim: Any,
 ) -> Plan:
     choice = Choice(msgs=parse_msgs(msgs) if msgs else (), manner=manner or Manner())
     wanted, problems = gather(sessions, choice, rows)
@@ -135,8 +141,7 @@ def test_what_failed_in_so_many_runs_is_left_out_until_it_is_asked_for(session: 
         (0, "failed", "failed in 3 runs; --retry-failed tries it again; the last time: refused")
     ]
     assert made.marked == {made.jobs[0].digest}
-    for more in ({"retry": True}, {"redo": True}):
-        again = plan(session, drafts=drafts, **more)
+    for again in (plan(session, drafts=drafts, retry=True), plan(session, drafts=drafts, redo=True)):
         assert ([job.index for job in again.jobs], again.given_up, len(again.marked)) == ([0, 1, 2], (), 2)
 
 
@@ -187,17 +192,17 @@ def test_a_manner_that_cannot_be_used_is_a_problem_of_its_lines_but_ends_the_cal
         plan(session, drafts=tmp_path / "d", manner=Manner(style="nothing"))
 
 
-def test_a_drafts_folder_that_cannot_be_read_is_a_problem(session: str, tmp_path: Path) -> None:
+def test_a_drafts_folder_that_cannot_be_read_is_a_problem(
+    session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted, _ = gather([session], Choice(everything=True, manner=Manner()), [])
+    monkeypatch.setattr(Folder, "names", _refuse)
     store = open_store(str(tmp_path / "d"))
-    store.names = _refuse  # type: ignore[method-assign]
     made = make_plan(wanted, store, Aim(terms=Terms()))
     assert [problem.why for problem in made.problems] == ["d: input/output error"]
 
 
-def _refuse(_folder: str) -> tuple[str, ...]:
-    from narrator.errors import DraftError
-
+def _refuse(_store: Folder, _folder: str) -> tuple[str, ...]:
     raise DraftError("d: input/output error")
 
 
@@ -277,8 +282,6 @@ def test_the_prefix_is_what_the_prompts_of_a_session_share(tmp_path: Path) -> No
         for i in (20, 140)
     ]
     shared = next(at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b)
-    from narrator.tokens import count_tokens
-
     assert made.jobs[0].prefix == pytest.approx(count_tokens(texts[0][:shared]), rel=0.02)
 
 
@@ -298,7 +301,9 @@ def test_without_a_price_the_cost_is_unknown_and_offline_nothing_is_sent(session
         pytest.param({}, lambda _made: None, id="no rate"),
         pytest.param({"rpm": 30}, lambda _made: 6.0, id="requests"),
         pytest.param(
-            {"tpm": 1000, "rpm": 30}, lambda made: (made.usage.input + made.usage.output) * 0.06, id="the slower of both"
+            {"tpm": 1000, "rpm": 30},
+            lambda made: (made.usage.input + made.usage.output) * 0.06,
+            id="the slower of both",
         ),
     ],
 )
