@@ -14,7 +14,7 @@ import narrator
 
 OWN = {
     *("narrator", "narrator.errors", "narrator.cli"),
-    *(f"narrator.cli.{name}" for name in ("batch", "check", "diff", "essay", "group", "lists", "models", "options")),
+    *(f"narrator.cli.{name}" for name in ("batch", "check", "choices", "diff", "essay", "group", "lists", "models")),
     *(f"narrator.cli.{name}" for name in ("render", "show", "targets")),
 }
 """Modules of ours that `import narrator.cli` loads, all of them."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli import options
+from narrator.cli import choices
 
 
 def batch(
@@ -29,20 +29,20 @@ def batch(
             help="A list of targets: CSV or JSON Lines with session, msg and, if need be, style, length, language.",
         ),
     ] = None,
-    style: options.Style = "essay",
-    length: options.Length = None,
-    language: options.Language = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_output_tokens: options.MaxOutputTokens = None,
-    timeout: options.Timeout = None,
-    offline: options.Offline = False,
-    budget: options.Budget = None,
-    before: options.Before = 0,
-    after: options.After = 0,
-    lookups: options.Lookups = options.LOOKUPS,
-    repair: options.Repair = options.REPAIRS,
-    no_redact: options.NoRedact = False,
+    style: choices.Style = "essay",
+    length: choices.Length = None,
+    language: choices.Language = None,
+    model: choices.Model = None,
+    base_url: choices.BaseUrl = None,
+    max_output_tokens: choices.MaxOutputTokens = None,
+    timeout: choices.Timeout = None,
+    offline: choices.Offline = False,
+    budget: choices.Budget = None,
+    before: choices.Before = 0,
+    after: choices.After = 0,
+    lookups: choices.Lookups = choices.LOOKUPS,
+    repair: choices.Repair = choices.REPAIRS,
+    no_redact: choices.NoRedact = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Essays at once at most; else what the endpoint bears.")
     ] = None,
@@ -54,7 +54,7 @@ def batch(
     max_total_tokens: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The same for tokens, in and out.")
     ] = None,
-    price: options.Price = None,
+    price: choices.Price = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try what failed in three runs again, too.")
     ] = False,
@@ -84,13 +84,13 @@ def batch(
     from narrator.cli.running import Desk, carry_out
 
     terms = Terms(
-        settings=options.read_settings(model, base_url, max_output_tokens, timeout, offline=offline),
-        budget=options.check_budget(budget),
+        settings=choices.read_settings(model, base_url, max_output_tokens, timeout, offline=offline),
+        budget=choices.check_budget(budget),
         before=before,
         after=after,
         lookups=lookups,
         repair=repair,
-        price=options.read_price(price),
+        price=choices.read_price(price),
         redact=not no_redact,
     )
     manner = Manner(style=style, length=length, language=language)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli import options
+from narrator.cli import choices
 
 OFFLINE_NOTE = (
     "written offline, without a model; to have a model write it, "
@@ -24,20 +24,20 @@ def essay(
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", help="md or html.")] = None,
     theme: Annotated[str, typer.Option(help="Look of the HTML page: a name or a folder.")] = "article",
-    style: options.Style = "essay",
-    length: options.Length = None,
-    language: options.Language = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    max_output_tokens: options.MaxOutputTokens = None,
-    timeout: options.Timeout = None,
-    offline: options.Offline = False,
-    budget: options.Budget = None,
-    before: options.Before = 0,
-    after: options.After = 0,
-    lookups: options.Lookups = options.LOOKUPS,
-    repair: options.Repair = options.REPAIRS,
-    price: options.Price = None,
+    style: choices.Style = "essay",
+    length: choices.Length = None,
+    language: choices.Language = None,
+    model: choices.Model = None,
+    base_url: choices.BaseUrl = None,
+    max_output_tokens: choices.MaxOutputTokens = None,
+    timeout: choices.Timeout = None,
+    offline: choices.Offline = False,
+    budget: choices.Budget = None,
+    before: choices.Before = 0,
+    after: choices.After = 0,
+    lookups: choices.Lookups = choices.LOOKUPS,
+    repair: choices.Repair = choices.REPAIRS,
+    price: choices.Price = None,
     redo_section: Annotated[
         str | None,
         typer.Option("--redo-section", metavar="NAME", help="Write one section of the saved draft again."),
@@ -46,10 +46,10 @@ def essay(
         bool, typer.Option("--strict", help="Exit code 1 when something in the essay still fails its check.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the prompt and its tokens; send nothing.")] = False,
-    drafts: options.Drafts = Path("drafts"),
+    drafts: choices.Drafts = Path("drafts"),
     no_save: Annotated[bool, typer.Option("--no-save", help="Save no draft.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what exists.")] = False,
-    no_redact: options.NoRedact = False,
+    no_redact: choices.NoRedact = False,
     as_json: Annotated[bool, typer.Option("--json", help="The draft as JSON on stdout instead of the essay.")] = False,
 ) -> None:
     """Write the essay about one message; Markdown on stdout, a draft in drafts/.
@@ -65,14 +65,14 @@ def essay(
     from narrator.cli.writing import Planner, Repairs, bill
 
     page = choose_page(output, format_, theme)
-    settings = options.read_settings(model, base_url, max_output_tokens, timeout, offline=offline)
+    settings = choices.read_settings(model, base_url, max_output_tokens, timeout, offline=offline)
     terms = Terms(
         settings=settings,
         before=before,
         after=after,
         lookups=lookups,
         repair=repair,
-        price=options.read_price(price),
+        price=choices.read_price(price),
         redact=not no_redact,
     )
     if page.path and not dry_run:

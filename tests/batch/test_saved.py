@@ -195,6 +195,6 @@ def test_a_mark_that_is_none_counts_for_nothing(tmp_path: Path, text: str) -> No
     assert read_mark(open_store(str(tmp_path)), str(tmp_path / "m.failed"), SAVED) is None
 
 
-def test_a_draft_with_its_own_name_has_the_mark_of_that_name(tmp_path: Path) -> None:
+def test_a_draft_with_its_own_name_has_the_mark_of_that_name() -> None:
     own = f"3-essay-{SAVED[:6]}.json"
     assert mark_path(own, SAVED) == f"3-essay-{SAVED[:6]}.failed"
