@@ -261,7 +261,7 @@ def test_what_cannot_be_used_is_one_line_and_exit_2(session: str, words: list[st
 
 
 def test_a_list_from_a_closed_standard_input(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering.sys, "stdin", None)
+    monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UsageError, match="stdin is closed"):
         gathering._read_list("-", (session,), Manner())
 
