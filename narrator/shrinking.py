@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from narrator.context import LEAST_BUDGET
 from narrator.errors import ModelTooLongError, UsageError
+from narrator.steps import Steps
 
 if TYPE_CHECKING:
     from narrator.asking import Request
@@ -21,17 +22,17 @@ _AT_MOST = 0.75
 
 
 def shrink_once(
-    write: Callable[[Request], Written],
+    write: Callable[[Request], Steps[Written]],
     request: Request,
     smaller: Callable[[int], Request],
     *,
     answer: int | None,
     notice: Callable[[str], None],
-) -> Written:
+) -> Steps[Written]:
     """What `write` makes of the request's prompt, or, if that is too long for the model, of a smaller one.
 
     Args:
-        write: asks the model.
+        write: gives the steps that ask the model.
         request: the one that is wanted.
         smaller: makes one with so many tokens for target and window.
         answer: limit of the answer in tokens, if there is one.
@@ -42,7 +43,7 @@ def shrink_once(
         ModelError: the model gave no usable essay.
     """
     try:
-        return write(request)
+        return (yield from write(request))
     except ModelTooLongError as error:
         budget = smaller_budget(error, request.prompt, answer)
         if budget >= request.prompt.context.tokens:
@@ -53,7 +54,7 @@ def shrink_once(
             raise _hopeless(error, budget) from refusal
         notice(f"{_what(error)}; asked again with --budget {budget}")
     try:
-        return write(less)
+        return (yield from write(less))
     except ModelTooLongError as error:
         raise _hopeless(error, budget) from error
 

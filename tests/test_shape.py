@@ -246,7 +246,7 @@ def raised() -> set[tuple[str, str | None, int]]:
 
 
 def test_the_tree_of_errors_is_the_one_that_is_drawn() -> None:
-    assert len(list(drawn())) == 13
+    assert len(list(drawn())) == 14
     assert set(drawn()) == raised()
 
 

@@ -65,7 +65,7 @@ def read_rows(data: bytes, name: str, folder: Path, sessions: tuple[str, ...], m
 
 
 def _records(text: str, name: str) -> Iterator[tuple[str, object]]:
-    """Each entry of the list with where it stands."""
+    """Each entry of the list with where it stands; an error for what is none."""
     head = text.lstrip()[:1]
     if not head:
         raise UsageError(f"--from {name}: it is empty; give a CSV with the columns {', '.join(COLUMNS)}, or JSON Lines")
@@ -105,11 +105,11 @@ def _csv_lines(text: str, name: str) -> Iterator[tuple[str, object]]:
                 names = _header(cells, name)
                 continue
             if len(cells) > len(names):
-                yield line, f"{len(cells)} cells, but {len(names)} columns"
+                yield line, UsageError(f"{len(cells)} cells, but {len(names)} columns")
                 continue
             yield line, dict(zip(names, cells, strict=False))
     except csv.Error as error:
-        yield f"line {begins}", str(error)
+        yield f"line {begins}", UsageError(str(error))
 
 
 def _header(cells: list[str], name: str) -> list[str]:
@@ -124,8 +124,8 @@ def _header(cells: list[str], name: str) -> list[str]:
 
 def _named(given: object) -> dict[str, Any]:
     """An entry by the names of the columns; UsageError with a reason for what is none."""
-    if isinstance(given, str):
-        raise UsageError(given)
+    if isinstance(given, UsageError):
+        raise given
     if not isinstance(given, dict):
         raise UsageError("no JSON object")
     named = {str(key).strip().lower(): value for key, value in given.items()}

@@ -60,3 +60,13 @@ def read_price(price: str | None) -> PerToken | None:
     from narrator.prices import parse_price
 
     return parse_price(price) if price is not None else None
+
+
+def check_budget(budget: int | None) -> int | None:
+    """The budget, if a prompt can be made with it; raises UsageError else."""
+    from narrator.context import LEAST_BUDGET
+    from narrator.errors import UsageError
+
+    if budget is not None and budget < LEAST_BUDGET:
+        raise UsageError(f"--budget {budget}: at least {LEAST_BUDGET} tokens are needed")
+    return budget

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from narrator.lookup import Bounds
     from narrator.model import Settings
     from narrator.session import Session
+    from narrator.steps import Steps
 
 
 class Repairs(NamedTuple):
@@ -80,18 +81,17 @@ def write_draft(
 
         return narrate(session, request.prompt, OfflineWriter(), None, settings=request.asked.settings)
     from narrator.model import Endpoint
-    from narrator.pipeline import ModelWriter
+    from narrator.pipeline import ModelWriter, essay_steps
     from narrator.shrinking import shrink_once
+    from narrator.steps import follow
 
     with progress_line(settings.model) as (progress, notice):
         call = Endpoint(settings, progress=progress, notice=notice).begin()
-        writer = ModelWriter(call, session, bounds)
 
-        def write(request: Request) -> Draft:
-            return narrate(
+        def write(request: Request) -> Steps[Draft]:
+            return essay_steps(
                 session,
                 request.prompt,
-                writer,
                 request.asked.model,
                 repairs=repairs.rounds,
                 settings=request.asked.settings,
@@ -100,7 +100,8 @@ def write_draft(
                 notice=notice,
             )
 
-        return shrink_once(write, request, smaller, answer=settings.max_output_tokens, notice=notice)
+        steps = shrink_once(write, request, smaller, answer=settings.max_output_tokens, notice=notice)
+        return follow(steps, ModelWriter(call, session, bounds).write)
 
 
 def bill(draft: Draft) -> str:
