@@ -1,8 +1,8 @@
 """A batch over the workers of a Dask cluster (`--engine dask`, extra `dask`).
 
 Each worker is given some jobs at a time, with a share of the rate and of the budget, and writes them as a run of its
-own does. Drafts and claims lie where all workers reach them, and are what makes sure that an essay is written once: when
-a worker dies, Dask gives its jobs to another one, which finds what is saved.
+own does. Drafts and claims lie where all workers reach them, and see to it that an essay is written once: when a worker
+dies, Dask gives its jobs to another one, which finds what is saved.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from narrator.asking import Terms
 from narrator.batch.job import Job, Limits, Outcome, Plan
+from narrator.batch.run import run_batch
 from narrator.batch.shares import regroup
 from narrator.batch.store import Store, open_store
 from narrator.draft import identity_of, read_draft
@@ -82,7 +83,8 @@ def write_order(order: Order) -> list[Outcome]:
         left = [job for job in order.plan.jobs if (job.path, job.digest) not in known]
         if left:
             groups = regroup(order.plan.groups, left)
-            _run(order.plan.model_copy(update={"terms": terms, "groups": groups}), order.limits, tell)
+            plan = order.plan.model_copy(update={"terms": terms, "groups": groups})
+            run_batch(plan, order.limits, store, tell, replace=order.redo)
     return outcomes
 
 
@@ -116,9 +118,3 @@ def _sender(topic: str) -> Callable[[str], Any]:
     """What tells the batch of an outcome while the order is still being written."""
     worker = importlib.import_module("distributed").get_worker()
     return lambda text: worker.log_event(topic, text)
-
-
-def _run(plan: Plan, limits: Limits, tell: Callable[[Outcome], None]) -> None:
-    from narrator.batch.run import run  # the one of a single machine
-
-    run(plan, limits, tell)
