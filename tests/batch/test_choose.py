@@ -75,10 +75,16 @@ def test_msgs_that_name_nothing(text: str, says: str) -> None:
         pytest.param("0-2", [0, 1, 2], [], id="a range, both ends in it"),
         pytest.param("1–2", [1, 2], [], id="a range with an en dash"),
         pytest.param("msg_aa02", [2], [], id="an id"),
-        pytest.param("msg_aa", [], ["s.json: --msgs msg_aa: 2 messages begin so: msg_aa01 (1), msg_aa02 (2)"], id="two"),
-        pytest.param("3-9", [3, 4], ["s.json: --msgs 3-9: the session has 5 messages, valid is 0..4"], id="over the end"),
+        pytest.param(
+            "msg_aa", [], ["s.json: --msgs msg_aa: 2 messages begin so: msg_aa01 (1), msg_aa02 (2)"], id="two"
+        ),
+        pytest.param(
+            "3-9", [3, 4], ["s.json: --msgs 3-9: the session has 5 messages, valid is 0..4"], id="over the end"
+        ),
         pytest.param("7-9", [], ["s.json: --msgs 7-9: the session has 5 messages, valid is 0..4"], id="beyond the end"),
-        pytest.param("9", [], ["s.json: --msgs 9: out of range; the session has 5 messages, valid is 0..4"], id="no such"),
+        pytest.param(
+            "9", [], ["s.json: --msgs 9: out of range; the session has 5 messages, valid is 0..4"], id="no such"
+        ),
         pytest.param("0-99999999999", [0, 1, 2, 3, 4], ["s.json: --msgs 0-99999999999: the session"], id="far beyond"),
         pytest.param("-1,2", [2], ["s.json: --msgs -1: out of range"], id="negative; the rest goes on"),
     ],

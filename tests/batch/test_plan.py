@@ -36,7 +36,12 @@ def session(tmp_path: Path) -> str:
 
 
 def plan(
-    *sessions: str, drafts: Path, msgs: str = "0-2", manner: Manner | None = None, rows: tuple[Row, ...] = (), **aim: Any
+    *sessions: str,
+    drafts: Path,
+    msgs: str = "0-2",
+    manner: Manner | None = None,
+    rows: tuple[Row, ...] = (),
+    **aim: Any,
 ) -> Plan:
     choice = Choice(msgs=parse_msgs(msgs) if msgs else (), manner=manner or Manner())
     wanted, problems = gather(sessions, choice, rows)
@@ -298,7 +303,9 @@ def test_without_a_price_the_cost_is_unknown_and_offline_nothing_is_sent(session
         pytest.param({}, lambda _made: None, id="no rate"),
         pytest.param({"rpm": 30}, lambda _made: 6.0, id="requests"),
         pytest.param(
-            {"tpm": 1000, "rpm": 30}, lambda made: (made.usage.input + made.usage.output) * 0.06, id="the slower of both"
+            {"tpm": 1000, "rpm": 30},
+            lambda made: (made.usage.input + made.usage.output) * 0.06,
+            id="the slower of both",
         ),
     ],
 )

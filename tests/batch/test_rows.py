@@ -36,7 +36,9 @@ def told(rows: Rows) -> list[str]:
         pytest.param('{"session": "a.json", "msg": 3}\n\n', id="JSON Lines"),
         pytest.param('{"session": "a.json", "msg": "3", "style": null}', id="JSON Lines with a text and a null"),
         pytest.param('[{"session": "a.json", "msg": 3}]', id="a JSON array"),
-        pytest.param('[{"session": "a.json", "index": 3, "id": "m", "score": 1, "kinds": [], "says": ""}]', id="targets"),
+        pytest.param(
+            '[{"session": "a.json", "index": 3, "id": "m", "score": 1, "kinds": [], "says": ""}]', id="targets"
+        ),
         pytest.param("session\tmsg\na.json\t3\n".encode("utf-16"), id="a spreadsheet's UTF-16"),
     ],
 )
@@ -71,11 +73,15 @@ def test_an_absolute_path_stays_and_a_line_without_one_means_the_only_session_th
         pytest.param("session,msg\na,\n", "t, line 2: no message", id="no message"),
         pytest.param("session,msg\na,1,2\n", "t, line 2: 3 cells, but 2 columns", id="too many cells"),
         pytest.param('session,msg\na,"1\n2",x\n', "t, line 2: 3 cells, but 2 columns", id="a cell of two lines"),
-        pytest.param("msg,session,length\n1,a,50\n", "t, line 2: length 50: a whole number of words from 100", id="short"),
+        pytest.param(
+            "msg,session,length\n1,a,50\n", "t, line 2: length 50: a whole number of words from 100", id="short"
+        ),
         pytest.param("msg,session,length\n1,a,ten\n", "t, line 2: length ten: a whole number", id="no number"),
         pytest.param('{"msg": true, "session": "a"}', "t, line 1: msg True: a number or an id is needed", id="true"),
         pytest.param('{"msg": 1, "session": "a", "length": true}', "t, line 1: length True: a whole", id="length true"),
-        pytest.param('{"msg": 1.5, "session": "a"}', "t, line 1: msg 1.5: a number or an id is needed", id="a fraction"),
+        pytest.param(
+            '{"msg": 1.5, "session": "a"}', "t, line 1: msg 1.5: a number or an id is needed", id="a fraction"
+        ),
         pytest.param('{"msg": 1, "session": 7}', "t, line 1: session 7: a text is needed", id="a session of digits"),
         pytest.param('{"msg": 1, "session": "a"', "t, line 1: no JSON object", id="cut JSON"),
         pytest.param('{}\n[1]\n"x"', "t, line 1: no session", id="an empty object"),

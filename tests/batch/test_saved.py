@@ -47,7 +47,12 @@ def dumped(**more: Any) -> bytes:
         pytest.param({"model": None, "settings": {"length": 300}}, id="offline, with a setting"),
         pytest.param({"model": {"name": "m", "base_url": None, "settings": {}}}, id="at the SDK's own address"),
         pytest.param(
-            {"schema": 1, "settings": {}, "model": {"name": "m", "settings": {"length": 9, "looked_up": 2}}, "cost": 1.5},
+            {
+                "schema": 1,
+                "settings": {},
+                "model": {"name": "m", "settings": {"length": 9, "looked_up": 2}},
+                "cost": 1.5,
+            },
             id="of schema 1, with settings of the model",
         ),
         pytest.param({"schema": 1, "settings": {}, "model": None, "cost": None}, id="of schema 1, offline"),
@@ -78,7 +83,9 @@ def test_what_is_no_whole_draft_has_no_identity(data: bytes) -> None:
 
 
 def digest(version: str = "2", **settings: Any) -> str:
-    return identity(SHA, 3, StyleRef(name="essay", version=version), ModelRef(name="m", base_url="http://h/v1"), settings)
+    return identity(
+        SHA, 3, StyleRef(name="essay", version=version), ModelRef(name="m", base_url="http://h/v1"), settings
+    )
 
 
 SAVED, OTHER = digest(length=300), digest(length=400)
@@ -100,18 +107,18 @@ def shelf(tmp_path: Path, **files: bytes) -> Shelf:
             {"3-essay.json": dumped()}, OTHER, f"3-essay-{OTHER[:6]}.json", False, id="another has the plain name"
         ),
         pytest.param(
-            {f"3-essay-{SAVED[:6]}.json": dumped()}, SAVED, f"3-essay-{SAVED[:6]}.json", True, id="saved by its own name"
+            {f"3-essay-{SAVED[:6]}.json": dumped()},
+            SAVED,
+            f"3-essay-{SAVED[:6]}.json",
+            True,
+            id="saved by its own name",
         ),
-        pytest.param(
-            {f"3-essay-{SAVED[:6]}.json": b"{"}, SAVED, "3-essay.json", False, id="torn under its own name"
-        ),
+        pytest.param({f"3-essay-{SAVED[:6]}.json": b"{"}, SAVED, "3-essay.json", False, id="torn under its own name"),
         pytest.param({"3-essay.json": b"{"}, SAVED, f"3-essay-{SAVED[:6]}.json", False, id="torn under the plain name"),
         pytest.param({"4-essay.json": dumped()}, SAVED, "3-essay.json", False, id="of another message"),
     ],
 )
-def test_where_a_draft_is_or_goes(
-    tmp_path: Path, files: dict[str, bytes], wanted: str, name: str, saved: bool
-) -> None:
+def test_where_a_draft_is_or_goes(tmp_path: Path, files: dict[str, bytes], wanted: str, name: str, saved: bool) -> None:
     found = shelf(tmp_path, **files).find(3, "essay", wanted)
     assert found == Place(str(tmp_path / "slug" / name), saved)
 
@@ -152,7 +159,9 @@ def test_a_mark_counts_runs_and_goes_when_the_essay_is_written(tmp_path: Path) -
     assert mark == str(tmp_path / "slug" / f"3-essay-{SAVED[:6]}.failed")
     for why in ("refused", "refused again"):
         Marks(store, frozenset()).note(outcome(path, "failed", lasting=True, why=why), NOW)
-    assert read_mark(store, mark, SAVED) == Failure(digest=SAVED, runs=2, why="refused again", time="2026-11-30T12:00:00Z")
+    assert read_mark(store, mark, SAVED) == Failure(
+        digest=SAVED, runs=2, why="refused again", time="2026-11-30T12:00:00Z"
+    )
     found = Shelf(store, "slug").find(3, "essay", SAVED)
     assert (found.saved, found.failure and found.failure.runs) == (False, 2)
     Marks(store, frozenset({SAVED})).note(outcome(path, "done"), NOW)
