@@ -21,6 +21,7 @@ from typing import NamedTuple, Self
 
 from pydantic import ValidationError
 
+from narrator.batch.job import Plan
 from narrator.batch.process import Process, is_gone, this_process
 from narrator.batch.store import Store, now_at
 from narrator.errors import DraftError
@@ -238,6 +239,18 @@ class Claims:
             for held in self._in_flight():
                 with suppress(DraftError):  # the next one will do
                     held.renew()
+
+
+def sweep(store: Store, plan: Plan) -> None:
+    """Remove what killed runs left beside the drafts of a plan, those that are written included."""
+    with Claims(store) as claims:
+        for folder in dict.fromkeys(folder_of(job.path) for job in (*plan.done, *plan.jobs)):
+            claims.sweep(folder)
+
+
+def folder_of(path: str) -> str:
+    """The folder of a draft, or its address."""
+    return path.replace("\\", "/").rpartition("/")[0]
 
 
 def claim_path(path: str, digest: str) -> str:
