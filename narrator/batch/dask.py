@@ -7,6 +7,7 @@ dies, Dask gives its jobs to another one, which finds what is saved.
 
 from __future__ import annotations
 
+import math
 import queue
 import time
 import uuid
@@ -61,7 +62,7 @@ class Foreman:
         self._told: set[tuple[str, str]] = set()
         self._skipped: dict[tuple[str, str], Outcome] = {}
         self._workers: frozenset[str] = frozenset()
-        self._lost = -STALE_SECONDS
+        self._lost = -math.inf
         self._run = f"narrate-{uuid.uuid4().hex[:12]}"
         self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
 

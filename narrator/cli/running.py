@@ -83,13 +83,13 @@ def _write(plan: Plan, store: Store, aim: Aim, tally: Tally, cluster: str | None
     from narrator.cli.output import warn
     from narrator.errors import DraftError
 
+    sweep(store, plan)
     if not plan.groups:
         return
     if not store.check():
         warn(
             [f"{store.place} cannot make a file only if there is none: two runs may write an essay twice; use --shard"]
         )
-    sweep(store, plan)
     marks = Marks(store, plan.marked)
     with follow(tally) as (show, notice):
 
@@ -104,7 +104,7 @@ def _write(plan: Plan, store: Store, aim: Aim, tally: Tally, cluster: str | None
         if cluster is not None:
             spread(plan, aim.limits, cluster, tell, redo=aim.redo)
         else:
-            run_batch(plan, aim.limits, store, tell, notice=notice, replace=aim.redo)
+            run_batch(plan, aim.limits, tell=tell, notice=notice, redo=aim.redo)
 
 
 @contextmanager
