@@ -17,7 +17,7 @@ from narrator.batch.job import Group, Job, Limits, Outcome, Plan
 from narrator.batch.ledger import Ledger
 from narrator.batch.line import Line, Opened
 from narrator.batch.pace import Pace
-from narrator.batch.store import open_store
+from narrator.batch.store import Store
 from narrator.batch.threads import Threads
 from narrator.formats import open_session
 from narrator.model import Call, Endpoint
@@ -32,27 +32,28 @@ ATTEMPTS = 8
 def run_batch(
     plan: Plan,
     limits: Limits,
-    *,
+    store: Store,
     tell: Callable[[Outcome], None],
+    *,
     notice: Callable[[str], None] = lambda _line: None,
-    redo: bool = False,
+    replace: bool = False,
 ) -> None:
     """Write all essays of a plan.
 
     Args:
-        plan: What is to be written, and where its drafts go.
+        plan: What is to be written.
         limits: How fast, and how much at most.
+        store: Where the drafts go.
         tell: Given what became of each, once, as it ends.
         notice: Given one line on each thing that the endpoint does not take.
-        redo: Write also over essays that are saved.
+        replace: Write also over essays that are saved.
 
     Raises:
         UsageError: the endpoint cannot be asked, or there is a budget in dollars and no price.
         KeyboardInterrupt: what is saved is whole; the essays in flight were not told of.
     """
-    store = open_store(plan.drafts)
     with Claims(store) as claims, Threads() as threads:
-        desk = Desk(plan.terms, store, claims, threads, redo)
+        desk = Desk(plan.terms, store, claims, threads, replace)
         run(Batch(plan, limits, desk, tell, notice).write())
 
 
