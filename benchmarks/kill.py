@@ -40,10 +40,10 @@ def make_sessions(folder: Path, sessions: int, messages: int) -> list[str]:
     for number in range(sessions):
         said = []
         for k in range(messages):
-            about = {"id": f"msg_{number:02}{k:04}", "sessionID": f"ses_kill{number}", "role": "user"}
+            about: dict[str, Any] = {"id": f"msg_{number:02}{k:04}", "sessionID": f"ses_kill{number}", "role": "user"}
             when = {"created": 1_760_000_000_000 + k * 60_000}
             part = {"id": f"prt_{number:02}{k:04}", "type": "text", "text": f"Step {k} of session {number}."}
-            said.append({"info": {**about, "agent": "build", "time": when}, "parts": [part]})
+            said.append({"info": about | {"agent": "build", "time": when}, "parts": [part]})
         info = {"id": f"ses_kill{number}", "version": "1.18.33", "title": f"Session {number}", "time": {"created": 1}}
         path = folder / f"{number}.json"
         path.write_text(json.dumps({"info": info, "messages": said}, indent=2) + "\n", "utf-8")
@@ -168,7 +168,6 @@ def judge(endpoint: Endpoint, drafts: str, essays: int, kills: int, code: int | 
             if key in saved:
                 twice.append(path)
             saved[key] = store.written(path) or 0.0
-    # A second of grace: that is as exactly as some places tell the time.
     again = [about for about, when in endpoint.asked if when > saved.get(about, when) + 0.05]
     print(f"essays {essays} · kills {kills} · last exit code {code} · requests {len(endpoint.asked)}")
     print(f"lost {essays - len(saved)} · torn {len(torn)} · two drafts of one essay {len(twice)}")

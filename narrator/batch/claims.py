@@ -37,6 +37,8 @@ CLOCK_SECONDS = 60.0
 TRIES = 3
 """How often a claim is tried for whose holder gave it up while it was looked at."""
 SUFFIX = ".claim"
+UNFINISHED = ".narrate-"
+"""Beginning of the names of files that `disk.write_whole` has not put into place yet."""
 _NAME = re.compile(r"(.+\.claim)(?:\.([0-9a-f]{12}))?")
 
 
@@ -155,7 +157,8 @@ class Claims:
         """
         swept = 0
         reached: set[str] = set()
-        names = [name for name in self._store.names(folder) if _NAME.fullmatch(name)]
+        listed = self._store.names(folder)
+        names = [name for name in listed if _NAME.fullmatch(name)]
         for name in names:
             if name.endswith(SUFFIX):
                 chain = self._succession(self._store.join(folder, name))
@@ -164,9 +167,10 @@ class Claims:
                 if held is not None:
                     held.release()
                     swept += 1
-        for path in (self._store.join(folder, name) for name in names):
-            # The rest of a succession whose holder was killed while it removed it.
-            if path not in reached and not path.endswith(SUFFIX) and self._age(path) > self._stale:
+        # The rest of a succession whose holder was killed while it removed it, and files that were not finished.
+        rest = [name for name in names if not name.endswith(SUFFIX)] + [n for n in listed if n.startswith(UNFINISHED)]
+        for path in (self._store.join(folder, name) for name in rest):
+            if path not in reached and self._age(path) > self._stale:
                 self._store.remove(path)
         return swept
 

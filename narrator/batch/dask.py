@@ -174,7 +174,7 @@ def _cluster(scheduler: str) -> Iterator[Client]:
         client = Client(scheduler, timeout=WAIT_SECONDS, set_as_default=False, name="narrate")
     except (OSError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {scheduler}: start one with `dask scheduler`") from error
-    with client:
+    with client, client.as_current():
         try:
             client.wait_for_workers(1, timeout=WAIT_SECONDS)
         except TimeoutError as error:

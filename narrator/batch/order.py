@@ -84,7 +84,7 @@ def write_order(order: Order) -> list[Outcome]:
         if left:
             groups = regroup(order.plan.groups, left)
             plan = order.plan.model_copy(update={"terms": terms, "groups": groups})
-            run_batch(plan, order.limits, tell=tell, redo=order.redo)
+            run_batch(plan, order.limits, store, tell, replace=order.redo)
     return outcomes
 
 

@@ -104,7 +104,7 @@ def _write(plan: Plan, store: Store, aim: Aim, tally: Tally, cluster: str | None
         if cluster is not None:
             spread(plan, aim.limits, cluster, tell, redo=aim.redo)
         else:
-            run_batch(plan, aim.limits, tell=tell, notice=notice, redo=aim.redo)
+            run_batch(plan, aim.limits, store, tell, notice=notice, replace=aim.redo)
 
 
 @contextmanager

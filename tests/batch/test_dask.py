@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from narrator.batch.job import Group, Job, Limits, Outcome, Plan
 from narrator.batch.order import Order, find_key, find_saved, hide_key
 from narrator.batch.plan import Aim, make_plan
 from narrator.batch.shares import MOST, Deck, Purse, regroup
-from narrator.batch.store import open_store
+from narrator.batch.store import Store, open_store
+from narrator.cli.options import read_cluster
 from narrator.draft import Cost, Usage, read_draft
 from narrator.errors import UsageError
 from narrator.model import Settings, settings_from
@@ -86,6 +87,85 @@ def test_a_batch_whose_worker_is_killed_in_the_middle_is_written_once(
     assert {(outcome.state, outcome.why) for outcome in outcomes} == {("done", "")}
     drafts_at(drafts, plan)
     assert asked <= len(plan.jobs) + 4, "only what was in flight is asked for again"
+
+
+@pytest.fixture
+def threads() -> Iterator[str]:
+    """Address of a cluster of two workers in this process, so that a test can change what they do."""
+    distributed = pytest.importorskip("distributed", reason="a cluster needs the extra `dask`")
+    how = {"threads_per_worker": 1, "processes": False, "dashboard_address": None, "host": "127.0.0.1"}
+    with distributed.LocalCluster(n_workers=2, protocol="tcp", **how) as running:
+        yield running.scheduler_address
+
+
+def spread_with(
+    work: Callable[..., None], plan: Plan, limits: Limits, scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> Counter[tuple[str, str]]:
+    """Spread a plan over workers that do `work` instead of asking anybody."""
+    monkeypatch.setattr("narrator.batch.order.run_batch", work)
+    outcomes: list[Outcome] = []
+    spread(plan, limits, scheduler, outcomes.append)
+    assert Counter(one.job.path for one in outcomes) == Counter(job.path for job in plan.jobs)
+    return Counter((one.state, one.why) for one in outcomes)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_worker_cannot_do_is_the_failure_of_its_essays(
+    threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(plan: Plan, _limits: Limits, _store: Store, tell: Callable[[Outcome], None], **_: Any) -> None:
+        for job in plan.jobs:
+            if job.index == 2:
+                raise ZeroDivisionError("a mistake")
+            tell(Outcome(job=job, state="done"))
+
+    plan = a_plan(tmp_path, str(tmp_path / "drafts"), "http://127.0.0.1:1/v1", sessions=2, messages=4)
+    became = spread_with(work, plan, Limits(), threads, monkeypatch)
+    assert became["done", ""] >= 2
+    assert sum(count for (state, why), count in became.items() if "ZeroDivisionError: a mistake" in why) >= 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_without_a_key_ends_the_batch_with_one_line(
+    threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan(tmp_path, str(tmp_path / "drafts"), "http://127.0.0.1:1/v1", sessions=1, messages=2)
+    terms = plan.terms.model_copy(update={"settings": settings("sk-verysecret1234")})
+    with pytest.raises(UsageError, match=r"worker tcp://.*OPENAI_API_KEY is not set there"):
+        spread_with(print, plan.model_copy(update={"terms": terms}), Limits(), threads, monkeypatch)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_budget_is_used_up_by_all_workers_together_and_never_passed(
+    threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(plan: Plan, limits: Limits, _store: Store, tell: Callable[[Outcome], None], **_: Any) -> None:
+        left = limits.max_tokens or 0
+        for job in plan.jobs:
+            if left < 100:
+                tell(Outcome(job=job, state="skipped", why="over the budget"))
+                continue
+            left -= 100
+            tell(Outcome(job=job, state="done", usage=Usage(input=90, output=10)))
+
+    plan = a_plan(tmp_path, str(tmp_path / "drafts"), "http://127.0.0.1:1/v1", sessions=4, messages=4)
+    became = spread_with(work, plan, Limits(max_tokens=950), threads, monkeypatch)
+    assert became["done", ""] == 9
+    assert sum(became.values()) == 16
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_essay_that_another_run_writes_is_left_to_it(
+    threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(plan: Plan, _limits: Limits, _store: Store, tell: Callable[[Outcome], None], **_: Any) -> None:
+        for job in plan.jobs:
+            claimed = Outcome(job=job, state="skipped", why="another run is writing it", elsewhere=True)
+            tell(claimed if job.index == 1 else Outcome(job=job, state="done"))
+
+    plan = a_plan(tmp_path, str(tmp_path / "drafts"), "http://127.0.0.1:1/v1", sessions=2, messages=4)
+    became = spread_with(work, plan, Limits(), threads, monkeypatch)
+    assert became == {("done", ""): 6, ("skipped", "another run is writing it"): 2}
 
 
 # ---- how it is dealt out --------------------------------------------------------------------------------------------
@@ -203,3 +283,21 @@ def test_a_scheduler_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: 
     plan = a_plan(tmp_path, str(tmp_path / "drafts"), "http://127.0.0.1:1/v1", sessions=1, messages=2)
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         spread(plan, Limits(), "tcp://127.0.0.1:9", print)
+
+
+@pytest.mark.parametrize(
+    ("engine", "scheduler", "expected"),
+    [
+        pytest.param("local", None, None, id="here"),
+        pytest.param("dask", "tcp://a:1", "tcp://a:1", id="a cluster"),
+        pytest.param("dask", None, "needs --scheduler", id="a cluster without an address"),
+        pytest.param("local", "tcp://a:1", "goes with --engine dask", id="an address without a cluster"),
+        pytest.param("ray", None, "is none: local or dask", id="another engine"),
+    ],
+)
+def test_the_options_of_a_cluster_go_together(engine: str, scheduler: str | None, expected: str | None) -> None:
+    if expected is not None and " " in expected:
+        with pytest.raises(UsageError, match=expected):
+            read_cluster(engine, scheduler)
+    else:
+        assert read_cluster(engine, scheduler) == expected
