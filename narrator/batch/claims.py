@@ -21,6 +21,7 @@ from typing import NamedTuple, Self
 
 from pydantic import ValidationError
 
+from narrator.batch.job import Plan
 from narrator.batch.process import Process, is_gone, this_process
 from narrator.batch.store import Store, now_at
 from narrator.errors import DraftError
@@ -36,6 +37,8 @@ CLOCK_SECONDS = 60.0
 TRIES = 3
 """How often a claim is tried for whose holder gave it up while it was looked at."""
 SUFFIX = ".claim"
+UNFINISHED = ".narrate-"
+"""Beginning of the names of files that `disk.write_whole` has not put into place yet."""
 _NAME = re.compile(r"(.+\.claim)(?:\.([0-9a-f]{12}))?")
 
 
@@ -154,7 +157,8 @@ class Claims:
         """
         swept = 0
         reached: set[str] = set()
-        names = [name for name in self._store.names(folder) if _NAME.fullmatch(name)]
+        listed = self._store.names(folder)
+        names = [name for name in listed if _NAME.fullmatch(name)]
         for name in names:
             if name.endswith(SUFFIX):
                 chain = self._succession(self._store.join(folder, name))
@@ -163,9 +167,10 @@ class Claims:
                 if held is not None:
                     held.release()
                     swept += 1
-        for path in (self._store.join(folder, name) for name in names):
-            # The rest of a succession whose holder was killed while it removed it.
-            if path not in reached and not path.endswith(SUFFIX) and self._age(path) > self._stale:
+        # The rest of a succession whose holder was killed while it removed it, and files that were not finished.
+        rest = [name for name in names if not name.endswith(SUFFIX)] + [n for n in listed if n.startswith(UNFINISHED)]
+        for path in (self._store.join(folder, name) for name in rest):
+            if path not in reached and self._age(path) > self._stale:
                 self._store.remove(path)
         return swept
 
@@ -238,6 +243,18 @@ class Claims:
             for held in self._in_flight():
                 with suppress(DraftError):  # the next one will do
                     held.renew()
+
+
+def sweep(store: Store, plan: Plan) -> None:
+    """Remove what killed runs left beside the drafts of a plan, those that are written included."""
+    with Claims(store) as claims:
+        for folder in dict.fromkeys(folder_of(job.path) for job in (*plan.done, *plan.jobs)):
+            claims.sweep(folder)
+
+
+def folder_of(path: str) -> str:
+    """The folder of a draft, or its address."""
+    return path.replace("\\", "/").rpartition("/")[0]
 
 
 def claim_path(path: str, digest: str) -> str:

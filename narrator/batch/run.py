@@ -52,7 +52,7 @@ def run_batch(
         UsageError: the endpoint cannot be asked, or there is a budget in dollars and no price.
         KeyboardInterrupt: what is saved is whole; the essays in flight were not told of.
     """
-    with Threads() as threads, Claims(store) as claims:
+    with Claims(store) as claims, Threads() as threads:
         desk = Desk(plan.terms, store, claims, threads, replace)
         run(Batch(plan, limits, desk, tell, notice).write())
 

@@ -62,6 +62,12 @@ def batch(
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Only the sessions of share I of N, for N machines.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="local|dask", help="Write here, or with the workers of a Dask cluster.")
+    ] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of the Dask cluster: tcp://10.0.0.1:8786.")
+    ] = None,
     report: Annotated[
         str | None, typer.Option(metavar="FILE|-", help="Write what became of each essay there, as JSON.")
     ] = None,
@@ -95,7 +101,8 @@ def batch(
     )
     manner = Manner(style=style, length=length, language=language)
     limits = Limits(jobs=jobs, rpm=rpm, tpm=tpm, max_cost=max_cost, max_tokens=max_total_tokens)
+    cluster = options.read_cluster(engine, scheduler)
     part = None if shard is None else parse_shard(shard)
     aim = Aim(terms=terms, limits=limits, redo=redo, retry=retry_failed, shard=part)
     wanted = gather_targets(tuple(sessions or ()), Asked(msgs, pick, everything, listed), manner)
-    carry_out(wanted, aim, Desk(drafts, report, dry_run, offline))
+    carry_out(wanted, aim, Desk(drafts, report, dry_run, offline, cluster))

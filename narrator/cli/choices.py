@@ -70,3 +70,20 @@ def check_budget(budget: int | None) -> int | None:
     if budget is not None and budget < LEAST_BUDGET:
         raise UsageError(f"--budget {budget}: at least {LEAST_BUDGET} tokens are needed")
     return budget
+
+
+def read_cluster(engine: str, scheduler: str | None) -> str | None:
+    """The address of the cluster that `--engine` and `--scheduler` name; None: write on this machine.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+    from narrator.errors import UsageError
+
+    if engine not in {"local", "dask"}:
+        raise UsageError(f"--engine {engine!r} is none: local or dask")
+    if engine == "dask" and scheduler is None:
+        raise UsageError("--engine dask needs --scheduler ADDRESS, like tcp://10.0.0.1:8786")
+    if engine == "local" and scheduler is not None:
+        raise UsageError("--scheduler goes with --engine dask")
+    return scheduler

@@ -30,6 +30,8 @@ class Desk(NamedTuple):
     dry_run: bool
     offline: bool
     """Nobody need be told that the offline writer writes."""
+    cluster: str | None = None
+    """Address of the scheduler whose workers write; None: this machine does."""
 
 
 def carry_out(gathered: Gathered, aim: Aim, desk: Desk) -> None:
@@ -66,22 +68,28 @@ def carry_out(gathered: Gathered, aim: Aim, desk: Desk) -> None:
         for line in plan_lines(plan, aim.limits):
             complain(line)
         with _reported(desk.report, tally, started):
-            _write(plan, store, aim, tally)
+            _write(plan, store, aim, tally, desk.cluster)
     if not tally.clean:
         raise typer.Exit(1)
 
 
-def _write(plan: Plan, store: Store, aim: Aim, tally: Tally) -> None:
+def _write(plan: Plan, store: Store, aim: Aim, tally: Tally, cluster: str | None) -> None:
     """Have the essays written; what failed for good is marked beside the drafts."""
+    from narrator.batch.claims import sweep
+    from narrator.batch.dask import spread
     from narrator.batch.run import run_batch
     from narrator.batch.saved import Marks
     from narrator.cli.following import follow
     from narrator.cli.output import warn
     from narrator.errors import DraftError
 
+    sweep(store, plan)
     if not plan.groups:
         return
-    store.check()
+    if not store.check():
+        warn(
+            [f"{store.place} cannot make a file only if there is none: two runs may write an essay twice; use --shard"]
+        )
     marks = Marks(store, plan.marked)
     with follow(tally) as (show, notice):
 
@@ -93,7 +101,10 @@ def _write(plan: Plan, store: Store, aim: Aim, tally: Tally) -> None:
             except DraftError as error:
                 warn([str(error)])
 
-        run_batch(plan, aim.limits, store, tell, notice=notice, replace=aim.redo)
+        if cluster is not None:
+            spread(plan, aim.limits, cluster, tell, redo=aim.redo)
+        else:
+            run_batch(plan, aim.limits, store, tell, notice=notice, replace=aim.redo)
 
 
 @contextmanager

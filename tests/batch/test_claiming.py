@@ -16,9 +16,11 @@ from typing import Any
 
 import pytest
 
+from narrator.asking import Manner, Terms
 from narrator.batch import claims as module
 from narrator.batch import process
 from narrator.batch.claims import Claim, Claims, claim_path
+from narrator.batch.job import Group, Job, Plan
 from narrator.batch.process import Process, is_gone, this_process
 from narrator.batch.store import Folder, Store
 from narrator.errors import DraftError
@@ -378,9 +380,10 @@ def test_what_runs_that_are_gone_left_is_removed_and_the_rest_stays(store: Store
     store.create(dead := draft(store, "7-essay-abcdef.claim"), text := a_claim(**DEAD))
     store.create(module._Seen(dead, text.encode()).heir, a_claim(**DEAD))
     store.create(orphan := draft(store, "8-essay-abcdef.claim.0123456789ab"), a_claim(**DEAD))
+    store.create(torn := draft(store, ".narrate-a1b2c3"), '{"schema":')
     with Claims(store, stale=60) as claims:
         assert claims.sweep(store.join(store.place, FOLDER)) == 1
-    assert set(names(store)) == {path.rpartition("/")[2] for path in (*kept, orphan)}
+    assert set(names(store)) == {path.rpartition("/")[2] for path in (*kept, orphan, torn)}
     with Claims(store, stale=-60) as claims:
         claims.sweep(store.join(store.place, FOLDER))
     assert names(store) == ("3-essay.json",)
@@ -391,6 +394,27 @@ def test_a_claim_that_is_gone_before_it_is_looked_at_is_no_trouble(tmp_path: Pat
     plain.create(first := draft(plain, "3-essay-abcdef.claim"), a_claim())
     with Claims(Meddling(str(tmp_path), "read", lambda: plain.remove(first))) as claims:
         assert claims.sweep(plain.join(plain.place, FOLDER)) == 0
+
+
+def test_all_folders_of_a_plan_are_swept(tmp_path: Path) -> None:
+    store = Folder(str(tmp_path))
+    for folder in ("a", "b", "c"):
+        store.create(str(tmp_path / folder / "3-essay-abcdef.claim"), a_claim(**DEAD))
+    job = Job(
+        session="s.json",
+        sha256="ab" * 32,
+        index=3,
+        manner=Manner(),
+        path=str(tmp_path / "a" / "3-essay.json"),
+        digest=DIGEST,
+        tokens=1,
+        prefix=1,
+        output=1,
+    )
+    written = job.model_copy(update={"path": str(tmp_path / "b" / "3-essay.json")})
+    group = Group(session="s.json", sha256=job.sha256, manner=Manner(), jobs=(job,))
+    module.sweep(store, Plan(terms=Terms(), drafts=store.place, groups=(group,), done=(written,)))
+    assert [path.parent.name for path in tmp_path.rglob("*.claim")] == ["c"]
 
 
 # ---- processes ------------------------------------------------------------------------------------------------------
