@@ -101,7 +101,7 @@ def batch(
     )
     manner = Manner(style=style, length=length, language=language)
     limits = Limits(jobs=jobs, rpm=rpm, tpm=tpm, max_cost=max_cost, max_tokens=max_total_tokens)
-    cluster = options.read_cluster(engine, scheduler)
+    cluster = choices.read_cluster(engine, scheduler)
     part = None if shard is None else parse_shard(shard)
     aim = Aim(terms=terms, limits=limits, redo=redo, retry=retry_failed, shard=part)
     wanted = gather_targets(tuple(sessions or ()), Asked(msgs, pick, everything, listed), manner)

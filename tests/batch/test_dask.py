@@ -24,7 +24,7 @@ from narrator.batch.order import Order, find_key, find_saved, hide_key
 from narrator.batch.plan import Aim, make_plan
 from narrator.batch.shares import MOST, Deck, Purse, regroup
 from narrator.batch.store import Store, open_store
-from narrator.cli.options import read_cluster
+from narrator.cli.choices import read_cluster
 from narrator.draft import Cost, Usage, read_draft
 from narrator.errors import UsageError
 from narrator.model import Settings, settings_from
