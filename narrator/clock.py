@@ -1,4 +1,4 @@
-"""Times and durations as text. All times are milliseconds since 1970, shown in UTC, never rounded up."""
+"""Times and durations as text: milliseconds since 1970 in UTC, cut to the second; durations rounded."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def pause(ms: int) -> str:
 
 
 def span(ms: int) -> str:
-    """A duration: `0.4 s`, `17.2 s`, `4 min 3 s`, `2 h 5 min`, `3 d 4 h`; the smaller part is cut off, not rounded.
+    """A duration: `0.4 s`, `17.2 s`, `4 min 3 s`, `2 h 5 min`, `3 d 4 h`; rounded to the smaller part, half up.
 
     A negative one (a clock that was set back) has a minus before it.
     """
     if ms < 0:
         return f"-{span(-ms)}"
-    seconds = ms // 1000
-    if seconds < 120:
-        return f"{seconds}.{ms % 1000 // 100} s"
-    if seconds < 7200:
+    if (tenths := (ms + 50) // 100) < 1200:
+        return f"{tenths // 10}.{tenths % 10} s"
+    if (seconds := (ms + 500) // 1000) < 7200:
         return f"{seconds // 60} min {seconds % 60} s"
-    if seconds < 172_800:
-        return f"{seconds // 3600} h {seconds % 3600 // 60} min"
-    return f"{seconds // 86_400} d {seconds % 86_400 // 3600} h"
+    if (minutes := (ms + 30_000) // 60_000) < 2880:
+        return f"{minutes // 60} h {minutes % 60} min"
+    hours = (ms + 1_800_000) // 3_600_000
+    return f"{hours // 24} d {hours % 24} h"

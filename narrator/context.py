@@ -108,8 +108,9 @@ class Context(Record):
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Messages of which the writer sees something, ascending."""
-        return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices)))
+        """Messages of which the writer sees something, or is told something by a finding, ascending."""
+        told = {int(index) for finding in self.findings for index in re.findall(r"\(message (\d+)\)", finding.says)}
+        return tuple(sorted({excerpt.index for excerpt in self.window} | set(self.outline.indices) | told))
 
     @property
     def says(self) -> tuple[str, ...]:
@@ -238,17 +239,12 @@ def add_read(context: Context, session: Session, read: Sequence[Excerpt]) -> Con
 
 def _timing(session: Session, target: int) -> Iterator[str]:
     """How long before the target its predecessor ended, and how long after its end the next message began."""
-    own = session.skims[target]
-    if target and own.created is not None and (end := session.skims[target - 1].completed) is not None:
-        after = own.created - end
-        word = "was sent" if own.kind == "typed" else "began"
-        if after >= 0:
-            yield f"it {word} {pause(after)} after msg {target - 1} ended"
-    if target + 1 < len(session) and own.completed is not None:
-        following = session.skims[target + 1]
-        if following.created is not None and following.created >= own.completed:
-            word = "was sent" if following.kind == "typed" else "began"
-            yield f"msg {target + 1} {word} {pause(following.created - own.completed)} after it ended"
+    for index in range(max(1, target), min(target + 2, len(session))):
+        begun, end = session.skims[index].created, session.skims[index - 1].completed
+        if begun is not None and end is not None and begun >= end:
+            word = "was sent" if session.skims[index].kind == "typed" else "began"
+            tools = ", its tools included," if session.calls.of(index - 1) else ""
+            yield f"msg {index} {word} {pause(begun - end)} after msg {index - 1}{tools} had ended"
 
 
 def _oddities(session: Session, shown: Iterable[int]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from narrator.changes import tell_lines
 from narrator.clock import iso, span, stamp
 from narrator.findings import Finding, call_during, running_when_sent, sent_meanwhile
 from narrator.passages import Passage, passages_of
@@ -16,6 +17,8 @@ from narrator.skims import KINDS
 
 _BODY = "\0"
 """Stands for the recorded text of a message in what is printed round it; no recorded text holds it."""
+_MOST_FILES, _NAME = 3, 80
+"""Changed files that are listed, and characters of their names."""
 _MOST_TURNS = 4
 """Turns sent meanwhile that are listed."""
 
@@ -49,6 +52,8 @@ class Excerpt(Record):
     """Tool calls in it."""
     tokens: dict[str, int]
     """As the provider counted them; empty where none are recorded."""
+    changed: str
+    """Files that its own record says were changed, in the product's words; "" for none."""
     passages: tuple[Passage, ...]
     omitted: int = 0
     """Characters of the message left out, in all passages."""
@@ -96,6 +101,8 @@ class Excerpt(Record):
             listed = ", ".join(map(str, self.meanwhile[:_MOST_TURNS]))
             more = len(self.meanwhile) - _MOST_TURNS
             facts.append(f"meanwhile the user sent msg {listed}" + (f" and {more} more" if more > 0 else ""))
+        if self.changed:
+            facts.append(f"files changed {'in its turn' if self.role == 'user' else 'in it'}: {self.changed}")
         if self.by_user:
             facts.append("the user ran this command, no model was asked")
         return "; ".join(fact for fact in facts if fact)
@@ -173,10 +180,21 @@ def take_excerpt(
         cost=message.cost,
         calls=len(session.calls.of(index)),
         tokens=named,
+        changed=_changed(message),
         passages=passages,
         omitted=omitted,
         why=why,
     )
+
+
+def _changed(message: Message) -> str:
+    """Files that a message's own record says were changed, with the lines added and removed where they are counted."""
+    listed = []
+    for change in message.changes[:_MOST_FILES]:
+        lines = tell_lines(change)
+        listed.append(one_line(change.file, _NAME) + (f" ({lines})" if lines else ""))
+    more = len(message.changes) - _MOST_FILES
+    return ", ".join(listed) + (f" and {more} more" if more > 0 else "")
 
 
 def join_excerpts(one: Excerpt, other: Excerpt) -> Excerpt:

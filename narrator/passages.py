@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
+from narrator.changes import Change, facts_of, lines_round, tell_change
+from narrator.clock import span
 from narrator.record import Record
 from narrator.sanitize import one_line
 from narrator.session import File, Marker, Message, Reasoning, Session, Text, ToolCall
@@ -14,13 +16,18 @@ from narrator.session import File, Marker, Message, Reasoning, Session, Text, To
 Fate: TypeAlias = Literal["ran", "stopped", "interrupted", "refused", "unfinished"]
 """`stopped`: while it was being written, so it never ran; `refused`: by the harness, as invalid."""
 PassageKind: TypeAlias = Literal[
-    "text", "synthetic", "reasoning", "input", "output", "error", "file", "mark", "left-out"
+    "text", "synthetic", "reasoning", "input", "output", "error", "diff", "file", "mark", "left-out"
 ]
 
 _LINE = re.compile(r"\S[^\n]*")
 """What a line that is not blank has from its first sign on."""
 _NAME = 60
 """Characters of a recorded name in a label."""
+_LATE, _SLOW, _APART = 6000, 2000, 1000
+"""Milliseconds after the beginning of its message from which on it is said when a text began; that a call took, from
+which on it is said how long it ran; and by which that must be less than what is said of its message."""
+_MOST_CHANGES = 4
+"""Files changed by one call of which each is told."""
 _SUBJECTS = ("command", "filePath", "path", "pattern", "url", "query", "description")
 """Arguments that say most about a call, the most telling first."""
 
@@ -46,6 +53,8 @@ class Passage(Record):
     """Exit code of a command, on its output."""
     lines: int = 0
     """Lines of an output that are not blank, as recorded: shortening does not change it."""
+    facts: tuple[str, ...] = ()
+    """What is known of a change of a file, a phrase each: for a checker, not printed."""
 
 
 def passages_of(message: Message, session: Session) -> tuple[Passage, ...]:
@@ -58,19 +67,35 @@ def _passages(message: Message, session: Session) -> Iterator[Passage]:
         match block:
             case Text():
                 kind: PassageKind = "synthetic" if block.synthetic else "text"
-                label = "text put in by the harness" if block.synthetic else "text"
+                label = "text put in by the harness" if block.synthetic else f"text{_begun(block, message)}"
                 yield Passage(kind=kind, label=_or_empty(label, block.text), text=block.text, at=f"{block.at}.text")
             case Reasoning():
                 label = _or_empty("reasoning", block.text)
                 yield Passage(kind="reasoning", label=label, text=block.text, at=f"{block.at}.text")
             case ToolCall():
-                yield from _call_passages(block, session)
+                yield from _call_passages(block, message, session)
             case File():
                 size = f", {block.size:,} bytes" if block.size else ""
                 label = f"attached file {_named(block.name)}, {_named(block.mime)}{size}"
                 yield Passage(kind="file", label=label, text="", at="")
             case Marker():
                 yield Passage(kind="mark", label=_named(block.text.strip("[]")), text="", at="")
+
+
+def _begun(text: Text, message: Message) -> str:
+    """When a text began, where that is well after its message."""
+    if message.role != "assistant" or text.started is None or message.created is None:
+        return ""
+    after = text.started - message.created
+    return f", begun {span(after)} after the message" if after >= _LATE else ""
+
+
+def _ran(call: ToolCall, message: Message) -> str:
+    """How long a call ran, where that is long and not what is said of its message."""
+    if call.started is None or call.ended is None or (ran := call.ended - call.started) < _SLOW:
+        return ""
+    whole = None if None in (message.created, message.completed) else (message.completed or 0) - (message.created or 0)
+    return f", ran {span(ran)}" if whole is None or whole - ran >= _APART else ""
 
 
 def _or_empty(label: str, text: str) -> str:
@@ -82,12 +107,12 @@ def _named(name: str) -> str:
     return one_line(name, _NAME).replace("[", "(").replace("]", ")")
 
 
-def _call_passages(call: ToolCall, session: Session) -> Iterator[Passage]:
+def _call_passages(call: ToolCall, message: Message, session: Session) -> Iterator[Passage]:
     name, fate = _named(call.name), _fate(call)
     yield Passage(
         kind="input",
-        label=f"{name} call" + ("" if fate == "ran" else f", {fate}"),
-        text=_input_text(call.input),
+        label=f"{name} call" + ("" if fate == "ran" else f", {fate}") + _ran(call, message),
+        text=(given := _input_text(call.input)),
         at=session.native("input", call),
         tool=call.name,
         subject=subject_of(call.input),
@@ -102,11 +127,39 @@ def _call_passages(call: ToolCall, session: Session) -> Iterator[Passage]:
         label = f"{name} output, the same as an argument of the call"
         yield Passage(kind="mark", label=label, text="", at="")
     elif call.output is not None:
-        label, at = f"{name} {_outcome(call)}", session.native("output", call)
-        lines = sum(1 for _ in _LINE.finditer(call.output))
-        yield Passage(kind="output", label=label, text=call.output, at=at, tool=call.name, exit=call.exit, lines=lines)
+        yield Passage(
+            kind="output",
+            label=f"{name} {_outcome(call)}",
+            text=call.output,
+            at=session.native("output", call),
+            tool=call.name,
+            exit=call.exit,
+            lines=sum(1 for _ in _LINE.finditer(call.output)),
+            facts=tuple(fact for change in _told_of_output(call) for fact in facts_of(change)),
+        )
     elif call.error is None and fate == "ran":
         yield Passage(kind="mark", label=f"{name} output, none recorded", text="", at="")
+    yield from _change_passages(call, given)
+
+
+def _change_passages(call: ToolCall, given: str) -> Iterator[Passage]:
+    """What a call changed in files, and the lines round that which the call itself does not show."""
+    name, told = _named(call.name), _told_of_output(call)
+    for change in call.changes[:_MOST_CHANGES]:
+        of = f" of {_named(change.file)}" if len(call.changes) > 1 else ""
+        what = "" if change in told else tell_change(change)
+        facts = () if change in told else tuple(facts_of(change))
+        text = lines_round(change, given)
+        if what or text:
+            label = ", ".join(filter(None, [f"{name} diff{of}", what, "lines round it" if text else ""]))
+            yield Passage(kind="diff", label=label, text=text, at=change.at, tool=call.name, facts=facts)
+    if (more := len(call.changes) - _MOST_CHANGES) > 0:
+        yield Passage(kind="mark", label=f"{name} diff, of {more} more files", text="", at="")
+
+
+def _told_of_output(call: ToolCall) -> tuple[Change, ...]:
+    """The only change of a call, which the label of its output tells, where it has one."""
+    return call.changes if len(call.changes) == 1 and call.output is not None and not _repeats_input(call) else ()
 
 
 def _fate(call: ToolCall) -> Fate:
@@ -123,6 +176,7 @@ def _outcome(call: ToolCall) -> str:
         "interrupted" if call.interrupted else "",
         "cut by the harness" if call.truncated else "",
         "cleared later from what the model saw" if call.pruned is not None else "",
+        *map(tell_change, _told_of_output(call)),
     ]
     return ", ".join([_or_empty("output", call.output or ""), *filter(None, notes)])
 

@@ -118,12 +118,14 @@ def essay_steps(
         settings: What the call set that makes another essay.
         price: What the caller says tokens cost; None: what the data says.
         keep: Given the draft as it is before a repair, so that what happens meanwhile cannot lose it.
-        notice: Given a line on each thing that went wrong in a repair.
+        notice: Given a line on each thing that went wrong in a repair, and on what the offline writer could not do.
         now: Tells the time; the world's by default.
     """
     clock = now or (lambda: datetime.now(UTC))
     started = clock()
-    reply = yield prompt
+    reply, say = (yield prompt), notice or (lambda _line: None)
+    for note in reply.notes if model is None else ():
+        say(note)
     context = add_read(prompt.context, session, reply.read)
     check = check_essay(reply.text, evidence_of_context(context, session))
     draft = Draft(
@@ -147,7 +149,6 @@ def essay_steps(
     if keep is not None:
         keep(draft)
     known = prompt.model_copy(update={"context": context})
-    say = notice or (lambda _line: None)
     repaired = yield from repair_steps(reply.text, check, session, known, rounds=repairs, notice=say)
     mended = draft.model_copy(
         update={

@@ -51,6 +51,7 @@ def build_request(prompt: Prompt, session: Session, draft: Draft, at: int) -> Pr
     ]
     asked = _asked(prompt, at, essay)
     facts = {
+        "style": prompt.style,
         "key": _key(known, essay, evidence),
         "essay": essay,
         "evidence": evidence,

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from narrator.changes import Change
 from narrator.shelf import NO_SHELF, Shelf
 from narrator.skims import Calls, Role, Skim, Skims
 
@@ -50,6 +51,8 @@ class Text(Struct, frozen=True, kw_only=True, tag=True):
     text: str
     synthetic: bool = False
     """True when the harness put it into a user message and no person typed it."""
+    started: int | None = None
+    """When it began, milliseconds since 1970."""
 
 
 class Reasoning(Struct, frozen=True, kw_only=True, tag=True):
@@ -85,6 +88,8 @@ class ToolCall(Struct, frozen=True, kw_only=True, tag=True):
     """When the harness cleared the output from what the model saw later; milliseconds since 1970."""
     child: str | None = None
     """Id of the session the work was delegated to."""
+    changes: tuple[Change, ...] = ()
+    """What it changed in files, where the agent recorded that beside the arguments."""
 
 
 class File(Struct, frozen=True, kw_only=True, tag=True):
@@ -158,6 +163,8 @@ class Message(Struct, frozen=True, kw_only=True):
     """It is a compaction summary, not an answer."""
     called: bool = False
     """A model call is recorded to have begun."""
+    changes: tuple[Change, ...] = ()
+    """What it changed in files, by whatever means; of a user's message, what the turn that it began changed."""
     oddities: tuple[str, ...] = ()
     """What was skipped or stubbed while reading it, one phrase a kind."""
 

@@ -1,7 +1,8 @@
 """The templates of a style: its own, and the shared ones for all that it has not.
 
 They are given `style`, `words`, `key`, `context` and `target`; `lookups.md.j2` is given `bounds` as well, and those of
-a repair are given `style`, `key`, `items`, `evidence` and `hidden`.
+a repair are given `style`, `key`, `items`, `evidence` and `hidden`; `redo.user.md.j2` is given `style`, `key`, `essay`,
+`evidence`, `number`, `level`, `section` and `asked`.
 """
 
 from __future__ import annotations

@@ -290,7 +290,7 @@ def without_a_key(writer: Writer, path: Path) -> Outcome:
     if writer == "endpoint":
         pytest.skip("the row is about having none")
     outcome = Outcome(run("--msg", "3", str(path)))
-    assert len(outcome.ran.lines) == 2, "the draft's place and the note"
+    assert len(outcome.ran.lines) == 3, "the draft's place, how short it is, and the note"
     return outcome
 
 

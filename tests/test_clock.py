@@ -1,4 +1,4 @@
-"""Times and durations as text: UTC, to the second, cut off and never rounded up."""
+"""Times and durations as text: a time in UTC, cut to the second; a duration rounded."""
 
 from __future__ import annotations
 
@@ -39,26 +39,33 @@ def test_the_clock_of_the_machine_has_no_say(monkeypatch: pytest.MonkeyPatch) ->
     ("ms", "text"),
     [
         (0, "0.0 s"),
-        (99, "0.0 s"),
+        (49, "0.0 s"),
+        (50, "0.1 s"),
         (400, "0.4 s"),
-        (450, "0.4 s"),
-        (999, "0.9 s"),
-        (17_299, "17.2 s"),
-        (59_960, "59.9 s"),
-        (119_999, "119.9 s"),
+        (449, "0.4 s"),
+        (450, "0.5 s"),
+        (999, "1.0 s"),
+        (3_762, "3.8 s"),
+        (17_249, "17.2 s"),
+        (59_960, "60.0 s"),
+        (79_794, "79.8 s"),
+        (119_949, "119.9 s"),
+        (119_970, "2 min 0 s"),
         (120_000, "2 min 0 s"),
-        (243_999, "4 min 3 s"),
-        (7_199_999, "119 min 59 s"),
-        (7_200_000, "2 h 0 min"),
-        (7_559_999, "2 h 5 min"),
-        (172_799_999, "47 h 59 min"),
-        (172_800_000, "2 d 0 h"),
-        (277_199_999, "3 d 4 h"),
+        (243_499, "4 min 3 s"),
+        (243_500, "4 min 4 s"),
+        (3_599_600, "60 min 0 s"),
+        (7_199_499, "119 min 59 s"),
+        (7_199_500, "2 h 0 min"),
+        (7_559_999, "2 h 6 min"),
+        (172_769_999, "47 h 59 min"),
+        (172_770_000, "2 d 0 h"),
+        (277_199_999, "3 d 5 h"),
         (-400, "-0.4 s"),
         (-120_000, "-2 min 0 s"),
     ],
 )
-def test_a_duration_is_cut_off_not_rounded(ms: int, text: str) -> None:
+def test_a_duration_is_rounded_and_carried(ms: int, text: str) -> None:
     assert span(ms) == text
 
 

@@ -208,7 +208,7 @@ def test_a_prompt_that_is_too_long_is_shrunk_once(
     assert second < first * 0.9
     [told] = [line for line in ran.lines if "asked again with --budget" in line]
     budget = int(told.rpartition(" ")[2])
-    assert json.loads(ran.out)["model"]["settings"] == {"lookups": 0, "repair": 0, "budget": budget}
+    assert json.loads(ran.out)["settings"] == {"lookups": 0, "repair": 0, "budget": budget}
     assert budget >= 800
     outcome, _, _ = talk(answer)
     assert isinstance(outcome, ModelTooLongError)

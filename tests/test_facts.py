@@ -64,7 +64,11 @@ EAGLE3: Rows = [
     ("F02 T04", 4348, ("This is the compaction summary message 4347 asked for", "; answers msg 4347\n")),
     ("F03 T05", 4349, ("No person typed this", "goes on without a turn of the user's")),
     ("F04", 4346, ("finish tool-calls; tokens in 168,430 ",)),
-    ("F04", 4347, ("message 4346, had 168,430 tokens going in", "no other answer had more than 167,697")),
+    (
+        "F04",
+        4347,
+        ("message 4346, had 168,430 tokens going in", "no other answer (summaries not counted) had more than 167,697"),
+    ),
     ("T02 T06", 4347, ("finished with “tool-calls”: the turn, in answer to message 4339, was not over.",)),
     ("F08", 4334, (" text]\ncrashed\n",)),
     ("F09", 4339, (" text]\ncrashed\n",)),

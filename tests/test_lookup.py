@@ -14,7 +14,8 @@ from narrator.context import take_context
 from narrator.excerpt import join_excerpts, take_excerpt
 from narrator.findings import diagnose
 from narrator.formats import open_session
-from narrator.lookup import MOST_AT_ONCE, Bounds, Lookups, Needle, cost_of, read_messages, search_session
+from narrator.lookup import MOST_AT_ONCE, Bounds, Lookups, cost_of, read_messages
+from narrator.search import Needle, read_round, search_session
 from narrator.session import Session
 
 KEY = "12345678"
@@ -154,6 +155,58 @@ def test_words_that_stand_apart_are_called_so(tmp_path: Path) -> None:
     assert lookups.search_session("zebra") == "record: no message was found that holds this text, or all of its words\n"
 
 
+@pytest.mark.parametrize(
+    ("count", "listed"),
+    [
+        pytest.param(9, "9 messages hold this text: msg 0, 1, 2, 3, 4, 5, 6, 7, 8\n", id="one more than are shown"),
+        pytest.param(8, "8 messages hold this text\n", id="as many as are shown"),
+        pytest.param(62, f"62 messages hold this text: msg {', '.join(map(str, range(60)))} and 2 more\n", id="many"),
+    ],
+)
+def test_where_the_other_hits_are_is_listed(count: int, listed: str, tmp_path: Path) -> None:
+    session = opened(tmp_path, export(*[user(f"word {number}") for number in range(count)]))
+    lookups = lookups_in(session)
+    told = lookups.search_session("word")
+    assert told.startswith(f"record: {listed}")
+    assert lookups.room < 8_000 - sum(cost_of(session, one) for one in lookups.read), "the list is counted as well"
+
+
+def test_of_messages_that_were_not_looked_at_it_lists_those_that_may_hold_the_text(tmp_path: Path) -> None:
+    # That 9 is none is only known once it was looked at: the word stands in its file name, which is no text.
+    turns = [user(f"word {number}") for number in range(300)]
+    turns[299] = user("other", {"type": "snapshot", "snapshot": "word"})
+    found = search_session(opened(tmp_path, export(*turns)), "word")
+    assert (found.messages, found.bound) == (300, "at most")
+    assert found.indices == tuple(range(299))
+
+
+@pytest.mark.parametrize(
+    ("query", "apart"),
+    [
+        pytest.param("rate is", "2 messages hold all of its words: msg 1, 3\n", id="more hold the words"),
+        pytest.param("rate", None, id="one word"),
+        pytest.param("make the build", None, id="no other holds the words"),
+    ],
+)
+def test_a_text_with_few_hits_is_said_to_have_its_words_elsewhere(
+    query: str, apart: str | None, tmp_path: Path
+) -> None:
+    document = recorded()
+    document["messages"][3]["parts"][0]["text"] += " It is so."
+    told = lookups_in(opened(tmp_path, document)).search_session(query)
+    notes = told.partition("\n\n[msg")[0]
+    assert notes.startswith("record: ")
+    assert (apart is not None) == ("hold all of its words" in notes)
+    assert apart is None or f"record: {apart}" in told
+
+
+def test_words_that_are_frequent_are_counted_at_most(tmp_path: Path) -> None:
+    turns = [user(f"alpha {k} beta") for k in range(100)]
+    turns[50] = user("alpha beta")
+    told = lookups_in(opened(tmp_path, export(*turns))).search_session("alpha beta")
+    assert told.startswith("record: at least 1 message holds this text\n\nrecord: at most 100 messages hold all of its")
+
+
 def test_what_only_stands_beside_the_texts_is_found_nowhere(tmp_path: Path) -> None:
     session = opened(tmp_path, export(*[user("x") for _ in range(100)]))
     assert lookups_in(session).search_session("msg_00") == (
@@ -233,6 +286,27 @@ def test_a_reading_says_what_it_leaves_out(
     assert [line for line in told.split("\n\n")[0].split("\n") if not line.startswith("[msg")][: len(notes)] == [
         f"record: {note}" for note in notes
     ]
+
+
+def test_a_message_is_read_round_a_text(tmp_path: Path) -> None:
+    session = opened(tmp_path, recorded())
+    lookups = lookups_in(session, given=(0,))
+    told = lookups.read_messages([0, 1, 3], "FATAL:  no space")
+    assert [excerpt.index for excerpt in lookups.read] == [1]
+    assert told.startswith(
+        "record: this text does not stand in msg 3\n\nrecord: given to you whole already: msg 0\n\n[msg 1] assistant\n"
+    )
+    [output] = [passage for passage in lookups.read[0].passages if passage.kind == "output"]
+    assert 3000 < len(output.text) < 4000
+    assert "line 400\n" in output.text
+    assert "FATAL: No space\tleft\nline 0\nline 1\n" in output.text
+
+
+def test_a_message_is_not_read_round_what_is_not_there(tmp_path: Path) -> None:
+    session = opened(tmp_path, recorded())
+    assert read_round(session, 1, " ") is None
+    assert lookups_in(session).read_messages([1], "fatal").startswith("[msg 1] assistant\n"), "where it is, no note"
+    assert lookups_in(session).read_messages([1], "zebra") == "record: this text does not stand in msg 1\n"
 
 
 def test_nothing_asked_for_is_said_so(tmp_path: Path) -> None:

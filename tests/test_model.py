@@ -97,7 +97,7 @@ def test_a_server_that_does_not_stream_is_read_too(cassette: Conversation) -> No
     heard: list[str] = []
     with cassette.serve(completion()) as url:
         reply = Endpoint(settings_for(url, max_output_tokens=500), progress=heard.append).write(PROMPT)
-    sent = {"stream": True, "max_completion_tokens": 500}
+    sent = {"stream": True, "max_tokens": 500}
     assert reply == Reply(text=ESSAY, model="loopback", finish="stop", usage=USED, sent=sent)
     assert heard == [ESSAY]
 

@@ -11,26 +11,35 @@ from typing import Any
 import pytest
 from recordings import EXAMPLE, SHARED, assistant, export, reasoning, text, tool, user, write
 
+from narrator.bearing import find_bearing
 from narrator.clock import stamp
 from narrator.context import Context, Reach, take_context
 from narrator.findings import diagnose
 from narrator.formats import open_session
-from narrator.markdown import literal
-from narrator.offline import OfflineWriter, compose, sentences
+from narrator.offline import OfflineWriter, compose, deeds, readings, sentences, titles
 from narrator.offline.claims import Claim, Field, paragraph, rules_of
+from narrator.offline.facts import split_sentences
+from narrator.offline.glosses import GLOSSES
 from narrator.offline.lessons import LESSONS, ORDER
+from narrator.offline.matters import OFFLINE, QUIET
+from narrator.offline.outcomes import NO_ACTIONS, NO_COST
 from narrator.offline.plan import plan_essay
+from narrator.offline.quoting import verbatim
+from narrator.outline import draw_outline
 from narrator.prompt import build_prompt
 from narrator.redact import Redactor
 from narrator.sanitize import plain
 from narrator.session import Session
-from narrator.style import load_style
+from narrator.style import Style, load_style
 
-RULES = rules_of(sentences)
+ESSAY = load_style("essay")
+RULES = rules_of(sentences, deeds, readings, titles)
 ESSAYS = SHARED / "sessions" / "essays"
 KINDS = {
     "typed": lambda m: m["info"]["role"] == "user" and not _compacts(m) and not _is_synthetic(m),
     "compaction-summary": lambda m: m["info"]["role"] == "assistant" and m["info"].get("summary") is True,
+    "compaction-request": lambda m: m["info"]["role"] == "user" and _compacts(m),
+    "answer": lambda m: m["info"]["role"] == "assistant" and not m["info"].get("summary"),
 }
 
 
@@ -47,7 +56,9 @@ class Raw:
     """The recording as plain JSON, and the fields of a claim read from it again."""
 
     def __init__(self, document: dict[str, Any], target: int, session: Session) -> None:
-        self.document, self.target = document, target
+        self.document, self.target, self.session = document, target, session
+        self.bearing = {bearing.index: bearing.why for bearing in find_bearing(session, target)}
+        self.reached = {entry.index: entry.reached for entry in draw_outline(session).entries}
         self.messages: list[dict[str, Any]] = document["messages"]
         self.clean = Redactor(session.about.id).mask
         self.last_typed = -1
@@ -55,15 +66,23 @@ class Raw:
     def read(self, field: Field) -> Any:
         """What the record holds under the field's name."""
         if field.message is None:
-            return self.count(field.name)
+            return field.value if field.name == "count(cited)" else self.count(field.name)
         self.last_typed = field.message
         message = self.messages[field.message]
+        if (within := re.fullmatch(r"(?:line|name|part|sentence)\((.*)\)", field.name)) is not None:
+            text = self.clean(plain(_path(message, within[1]) or ""))
+            assert all(piece in text for piece in _pieces(field.value)), field
+            return field.value
         value = self.named(field, message)
         if value is _SAME or (value is None and field.name == "text"):
             return field.value
         return self.clean(plain(value)) if isinstance(value, str) else value
 
-    def count(self, name: str) -> int:
+    def count(self, name: str) -> Any:
+        if not name:
+            return None
+        if name.startswith("later("):
+            return sum(KINDS[name[6:-1]](message) for message in self.messages[self.target + 1 :])
         kind = name.removeprefix("count(").removesuffix(")")
         if kind == "all":
             return len(self.messages)
@@ -72,11 +91,29 @@ class Raw:
             return sum(place > self.last_typed for place in typed)
         return sum(KINDS[kind](message) for message in self.messages[: self.target])
 
-    def named(self, field: Field, message: dict[str, Any]) -> Any:  # noqa: PLR0911  # a table
+    def named(self, field: Field, message: dict[str, Any]) -> Any:  # noqa: C901, PLR0911, PLR0912  # a table
         name, info = field.name, message["info"]
         match name:
             case "index":
                 return field.message
+            case "jumped":
+                return field.value and field.message
+            case "flat":
+                assert all(piece in " ".join(_said_in(message).split()) for piece in _pieces(field.value)), field
+                return field.value
+            case "kind":
+                kinds = {finding.kind for finding in diagnose(self.session, self.target)}
+                assert field.value in {*kinds, "assistant", "user", "silent", "by-user"}
+                return field.value
+            case "why":
+                return self.bearing[field.message or 0]
+            case "reached":
+                return self.reached[field.message or 0].split("; said")[0]
+            case "count(text)" | "count(reasoning)":
+                typed = [part for part in message["parts"] if part.get("type") == name[6:-1]]
+                return sum(not part.get("synthetic") for part in typed)
+            case "count(calls)":
+                return sum(part.get("type") == "tool" for part in message["parts"])
             case "parentID":
                 ids = [other["info"]["id"] for other in self.messages]
                 return ids.index(info["parentID"])
@@ -103,6 +140,15 @@ class Raw:
 _SAME: Any = object()
 
 
+def _said_in(message: dict[str, Any]) -> str:
+    return "\n".join(part.get("text", "") for part in message["parts"] if part.get("type") == "text")
+
+
+def _pieces(words: str) -> list[str]:
+    """What stands between the marks of what was left out."""
+    return [piece.strip() for piece in re.split(r"\[… [^\]]* …\]|…", words) if piece.strip()]
+
+
 def _path(message: dict[str, Any], path: str) -> Any:
     value: Any = message["info"] if re.split(r"[.\[]", path)[0] in message["info"] else message
     for name, place in re.findall(r"([A-Za-z]\w*)|\[(\d+)\]", path):
@@ -112,26 +158,31 @@ def _path(message: dict[str, Any], path: str) -> Any:
 
 def frames(claim: Claim) -> bool:
     """Whether a claim without a rule is one of the few things that need none."""
-    lessons = {words for lesson in LESSONS.values() for words in lesson}
-    fixed = claim.text.startswith(("# ", "## ", "*Written offline", "```"))
-    return fixed or claim.text in lessons or claim.text.startswith("The record states no failure")
+    lessons = {words for lesson in LESSONS.values() for words in lesson} | set(GLOSSES.values())
+    said = {OFFLINE, QUIET, NO_ACTIONS, NO_COST, *lessons, *(f"- {words}" for words in lessons)}
+    return claim.text.startswith(("## ", "```")) or claim.text in said
 
 
-def derive_again(document: dict[str, Any], session: Session, target: int, context: Context | None = None) -> int:
+def derive_again(
+    document: dict[str, Any], session: Session, target: int, context: Context | None = None, style: Style = ESSAY
+) -> int:
     """Derive every claim of the essay about `target` from the raw JSON; gives how many were."""
     raw = Raw(document, target, session)
     derived = 0
-    for claim in (claim for part in plan_essay(context or take_context(session, target)) for claim in part):
+    plan = plan_essay(context or take_context(session, target), style)
+    for claim in (claim for part in plan.paragraphs for claim in part):
         if not claim.rule:
             assert frames(claim) or not claim.text, claim.text
         elif claim.rule.startswith("finding:"):
             found = [finding for index in claim.cites for finding in diagnose(session, index)]
             kind = claim.rule.removeprefix("finding:")
-            assert claim.text in {literal(finding.says) for finding in found if finding.kind == kind}
+            said = [split_sentences(finding.says) for finding in found if finding.kind == kind]
+            assert claim.text in {verbatim(sentence) for sentences_ in said for sentence in sentences_}
             derived += 1
         else:
             values = [raw.read(field) for field in claim.fields]
-            assert RULES[claim.rule](*values) == claim.text, (claim, values)
+            form = {} if claim.form is None else {"form": claim.form}
+            assert RULES[claim.rule](*values, **form) == claim.text, (claim, values)
             derived += 1
     return derived
 
@@ -190,7 +241,7 @@ WORDS = [
         0, [user({"type": "text", "text": "put in", "synthetic": True})], "The Words Nobody Typed", id="synthetic"
     ),
     pytest.param(
-        2, [user("go"), assistant("a"), user("more"), assistant("b")], "The user wrote “go”", id="what led here"
+        3, [user("go"), assistant("a"), user("more"), assistant("b")], "The user typed “more”", id="what led here"
     ),
     pytest.param(
         3,
@@ -199,11 +250,36 @@ WORDS = [
         id="a silent user",
     ),
     pytest.param(1, [user(), assistant("a")], "The session opens with a message that holds no text", id="a mute start"),
-    pytest.param(0, [user(), assistant("a")], LESSONS["silent"].title, id="a mute target"),
+    pytest.param(0, [user(), assistant("a")], LESSONS["silent"].noun, id="a mute target"),
+    pytest.param(
+        2,
+        [user("go"), assistant("a"), user({"type": "compaction", "auto": False}), assistant("", summary=True)],
+        "The answer before it, message 1, finished with `stop` and had 900 new and 42 cached tokens going in",
+        id="a compaction that a person asked for",
+    ),
+    pytest.param(
+        2,
+        [user("go"), assistant("a"), user({"type": "compaction", "auto": False}), assistant("", summary=True)],
+        "A compaction summary belongs here, and none was written",
+        id="a summary that was not written",
+    ),
+    pytest.param(
+        1,
+        [user("go"), assistant("a", time={"created": 1_760_000_060_000, "completed": 1_760_000_050_000})],
+        "its end, earlier than that, 2025-10-09 08:54:10 UTC",
+        id="a clock that was set back",
+    ),
+    pytest.param(1, [user("go", time={}), assistant("a", time={})], "No usable times are recorded", id="no times"),
+    pytest.param(
+        0,
+        [user("go"), assistant("a", time={"created": 1_759_999_000_000, "completed": 1_759_999_001_000})],
+        "the first answer to message 0, had begun before that was sent",
+        id="an answer that came before its question",
+    ),
     pytest.param(
         0,
         [user("go"), *(assistant(tool(command="ls")) for _ in range(12))],
-        "The session ends with message 12, the assistant's, and it holds no text",
+        "The session ends with a message of the assistant's that holds no text",
         id="a mute end",
     ),
 ]
@@ -235,7 +311,7 @@ def test_a_call_that_did_not_run_is_never_said_to_have_run(
     tmp_path: Path, state: dict[str, Any], expected: str
 ) -> None:
     told = essay(tmp_path, 2, user("go"), assistant(tool(**state)), user("and?"))
-    before = told.partition("## What Led Here")[2].partition("##")[0]
+    before = told.partition("## What Led to")[2].partition("##")[0]
     assert expected in before
     assert " ran `" not in before
 
@@ -260,7 +336,7 @@ def test_recorded_markdown_stays_inert(tmp_path: Path) -> None:
 def test_a_turn_that_was_sent_while_a_command_ran_is_told_by_time(tmp_path: Path) -> None:
     slow = assistant(tool(), time={"created": 1_760_000_060_000, "completed": 1_760_000_180_000})
     told = essay(tmp_path, 3, user("go"), slow, user("stop", time={"created": 1_760_000_100_000}), assistant("ok"))
-    assert f"It was sent at {stamp(1_760_000_100_000)}, while message 1 was still running" in told
+    assert f"The user wrote “stop” at {stamp(1_760_000_100_000)}, while message 1 was still running" in told
 
 
 def test_sentences_in_a_row_are_cited_once() -> None:

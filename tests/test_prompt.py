@@ -380,7 +380,7 @@ def test_hostile_inputs() -> None:
 
 @pytest.mark.parametrize(
     ("length", "words", "citations"),
-    [(None, "1100 to 1500 words", "25 to 40 brackets"), (500, "440 to 560 words", "10 to 15 brackets"), (3000, "2640 to 3360 words", "58 to 92 brackets")],
+    [(None, "1100 to 1500 words", "25 to 38 brackets"), (500, "440 to 560 words", "10 to 15 brackets"), (3000, "2640 to 3360 words", "58 to 88 brackets")],
 )  # fmt: skip
 def test_length_changes_what_is_asked_for(tmp_path: Path, length: int | None, words: str, citations: str) -> None:
     prompt = prompt_for(opened(tmp_path, small()), 3, length=length)
@@ -441,13 +441,13 @@ def test_a_part_that_is_off_is_not_asked_for(tmp_path: Path, style: str) -> None
 @pytest.mark.parametrize(
     ("off", "told"),
     [
-        pytest.param([], ["; no heading for the introduction. Seven to ten headed parts;", "The assumptions and knowledge parts hold", "; the conclusion adds something. No recap.", "Lists only for assumptions and knowledge."], id="nothing"),
+        pytest.param([], ["; no heading for the introduction. Seven to ten headed parts;", "The assumptions and knowledge parts hold", "; the conclusion adds something. The lesson is drawn once, in its part. No recap.", "Lists only for assumptions and knowledge."], id="nothing"),
         pytest.param(["introduction"], ['not "Conclusion"). Seven to ten headed parts;', "**Say each thing once.** The assumptions and"], id="the introduction"),
         pytest.param(["assumptions"], ["Six to nine headed parts;", "The knowledge parts hold", "Lists only for knowledge."], id="assumptions"),
         pytest.param(["input", "output"], ["Five to eight headed parts;", "The assumptions parts hold", "Lists only for assumptions."], id="knowledge"),
-        pytest.param(["conclusion"], ["nowhere else. No recap."], id="the conclusion"),
-        pytest.param(["assumptions", "input", "output"], ["tells it again. The conclusion adds something. No recap.", "No lists."], id="all that is told in lists"),
-        pytest.param(["introduction", "assumptions", "input", "output", "conclusion"], ["**Say each thing once.** No recap."], id="most of them"),
+        pytest.param(["conclusion"], ["nowhere else. The lesson is drawn once, in its part. No recap."], id="the conclusion"),
+        pytest.param(["assumptions", "input", "output"], ["tells it again. The conclusion adds something. The lesson is drawn once, in its part. No recap.", "No lists."], id="all that is told in lists"),
+        pytest.param(["introduction", "assumptions", "input", "output", "conclusion"], ["**Say each thing once.** The lesson is drawn once, in its part. No recap."], id="most of them"),
         pytest.param(["introduction", "message", "context", "before", "after", "assumptions", "input", "output"], ['not "Conclusion"). Leave out a part'], id="all but three"),
     ],
 )  # fmt: skip

@@ -230,7 +230,7 @@ def test_a_terminal_gets_days_and_gaps_as_lines_of_their_own(monkeypatch: pytest
     ]
     assert lines[-5:] == [
         "45  09:38:20  assistant  b  [gap]",
-        "    … nothing for 29 h 14 min …",
+        "    … nothing for 29 h 15 min …",
         "2025-10-10 UTC",
         "46  14:53:20  user       later",
         "47  14:53:21  assistant  good",

@@ -72,6 +72,21 @@ def test_what_cannot_be_done_is_answered_with_one_line(name: str, arguments: str
 
 
 @pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        pytest.param('{"indices": [3, 5], "around": "word  5"}', [5], id="a text"),
+        pytest.param('{"indices": [3, 5], "around": " "}', [3, 5], id="a blank text"),
+        pytest.param('{"indices": [3, 5], "around": 5}', [3, 5], id="no text"),
+        pytest.param('{"indices": [3, 5], "around": null}', [3, 5], id="nothing"),
+    ],
+)
+def test_messages_are_read_round_a_text(arguments: str, shown: list[int], tmp_path: Path) -> None:
+    lookups = lookups_in(tmp_path)
+    answer_call("read_messages", arguments, lookups)
+    assert [excerpt.index for excerpt in lookups.read] == shown
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         pytest.param('{"indices": "0-999999999"}', id="a range without end"),
@@ -103,5 +118,5 @@ def test_the_tools_are_defined_as_chat_completions_wants_them() -> None:
         function = tool["function"]
         assert (tool["type"], set(tool)) == ("function", {"type", "function"})
         assert set(function) == {"name", "description", "parameters"}
-        assert set(function["parameters"]["properties"]) == set(function["parameters"]["required"])
+        assert set(function["parameters"]["properties"]) - {"around"} == set(function["parameters"]["required"])
     assert [tool["function"]["name"] for tool in TOOLS] == ["read_messages", "search_session"]

@@ -77,9 +77,10 @@ def write_draft(
     from narrator.pipeline import narrate
 
     if settings is None or bounds is None:
+        from narrator.cli.output import complain
         from narrator.offline import OfflineWriter
 
-        return narrate(session, request.prompt, OfflineWriter(), None, settings=request.asked.settings)
+        return narrate(session, request.prompt, OfflineWriter(), None, settings=request.asked.settings, notice=complain)
     from narrator.model import Endpoint
     from narrator.pipeline import ModelWriter, essay_steps
     from narrator.shrinking import shrink_once

@@ -42,7 +42,7 @@ def _loop(message: Message, session: Session) -> Clause:
         whose = f"the turn, in answer to message {before.parent}, was not over"
         asked = session.message(before.index).parent
         proofs.append(Evidence(index=before.index, field=session.native("parent"), value=asked))
-    return Clause(f"Message {before.index} before it finished with “tool-calls”: {whose}.", tuple(proofs))
+    return Clause(f"Message {before.index}, right before it, finished with “tool-calls”: {whose}.", tuple(proofs))
 
 
 def _pressure(message: Message, session: Session) -> Clause:
@@ -77,7 +77,8 @@ def _fullness(session: Session) -> Clause | None:
         says = f"; before each of the session's {len(full)} compaction requests it was {low:,} (message {lowest}) to "
         says, named = f"{says}{high:,} (message {highest})", [lowest, highest]
     if most > 0:
-        says += f", and no other answer had more than {most:,} (message {fullest})"
+        others = " (summaries not counted)" if skims.count("compaction-summary") else ""
+        says += f", and no other answer{others} had more than {most:,} (message {fullest})"
         named.append(fullest)
     return Clause(says, tuple(item for index in named for item in _sent(session, index)))
 

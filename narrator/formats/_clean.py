@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from narrator.changes import Change
 from narrator.redact import Redactor
 from narrator.sanitize import plain
 from narrator.session import Block, File, Marker, Message, Reasoning, Text, ToolCall
@@ -79,6 +80,7 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
                     error=optional(old.error),
                     interrupted=optional(old.interrupted),
                     child=optional(old.child),
+                    changes=_map_changes(old.changes, change),
                 )
             case File():
                 return replace(old, name=change(old.name), mime=change(old.mime))
@@ -97,8 +99,13 @@ def map_text(message: Message, change: Callable[[str], str], change_input: Calla
         fault=fault,
         model=optional(message.model),
         agent=optional(message.agent),
+        changes=_map_changes(message.changes, change),
         oddities=tuple(change(text) for text in message.oddities),
     )
+
+
+def _map_changes(changes: tuple[Change, ...], change: Callable[[str], str]) -> tuple[Change, ...]:
+    return tuple(replace(one, file=change(one.file), diff=change(one.diff)) for one in changes)
 
 
 def _are_native(ids: list[str]) -> bool:

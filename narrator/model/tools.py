@@ -15,8 +15,8 @@ from narrator.lookup import LONGEST_QUERY, MOST_AT_ONCE, Lookups
 _READ, _SEARCH = "read_messages", "search_session"
 
 
-def _tool(name: str, says: str, argument: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = {"type": "object", "properties": {argument: dict(schema)}, "required": [argument]}
+def _tool(name: str, says: str, argument: str, schema: Mapping[str, Any], **more: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = {"type": "object", "properties": {argument: dict(schema), **more}, "required": [argument]}
     return {"type": "function", "function": {"name": name, "description": says, "parameters": parameters}}
 
 
@@ -26,6 +26,7 @@ TOOLS: tuple[Mapping[str, Any], ...] = (
         f"Messages of the session by their numbers, at most {MOST_AT_ONCE} a call, long ones shortened.",
         "indices",
         {"type": "array", "items": {"type": "integer"}, "description": "numbers N of [msg N], from 0"},
+        around={"type": "string", "description": "optional: a text in them; of each, the part round it is given"},
     ),
     _tool(
         _SEARCH,
@@ -52,12 +53,13 @@ def answer_call(name: str, arguments: str, lookups: Lookups) -> str:
     if called == _SEARCH:
         text = value if isinstance(value, str) else ""
         return lookups.search_session(text) if text.strip() else f"error: no text to search for; {_USAGE}"
-    indices = _indices(value)
-    return lookups.read_messages(indices) if indices else f"error: no numbers of messages; {_USAGE}"
+    indices, around = _indices(value), _argument(arguments, "around", only=False)
+    around = around.strip() if isinstance(around, str) else ""
+    return lookups.read_messages(indices, around) if indices else f"error: no numbers of messages; {_USAGE}"
 
 
-def _argument(arguments: str, name: str) -> Any:  # noqa: ANN401  # whatever JSON the model wrote
-    """The argument called `name`, or the only one there is; None when the arguments cannot be read."""
+def _argument(arguments: str, name: str, *, only: bool = True) -> Any:  # noqa: ANN401  # whatever JSON the model wrote
+    """The argument called `name`, or (`only`) the only one there is; None when the arguments cannot be read."""
     if len(arguments) > _LONGEST_ARGUMENTS:
         return None
     try:
@@ -65,8 +67,8 @@ def _argument(arguments: str, name: str) -> Any:  # noqa: ANN401  # whatever JSO
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
-        return value
-    return value.get(name, next(iter(value.values())) if len(value) == 1 else None)
+        return value if only else None
+    return value.get(name, next(iter(value.values())) if only and len(value) == 1 else None)
 
 
 def _indices(value: Any) -> list[int]:  # noqa: ANN401  # whatever JSON the model wrote

@@ -1,232 +1,233 @@
-"""What an offline essay says, in order: which rules are applied to which fields of the context."""
+"""What an offline essay says, in the order of its style: which matter goes where, under what heading, and how long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from narrator.context import Context
-from narrator.excerpt import Excerpt
-from narrator.formats import find_formats
-from narrator.markdown import fence
+from narrator.offline import matters, outcomes, titles, turning
 from narrator.offline import sentences as say
-from narrator.offline.claims import Claim, Field, frame, state
-from narrator.offline.lessons import LESSONS, ORDER, Lesson
-from narrator.offline.turns import as_claim, first_of, tell_queue, tell_turn
-from narrator.outline import OutlineEntry
-from narrator.sanitize import shorten
+from narrator.offline.claims import Claim, Field, frame, paragraph, state
+from narrator.offline.facts import Facts, find_failed, first_of
+from narrator.offline.lessons import LESSONS
+from narrator.offline.weighing import Point, count_words, fit
+from narrator.style import Section, Style
 
-_BEFORE, _AFTER = 6, 6
-"""Messages told before and after the target."""
-_SHOWN = 900
-"""Characters of one part of the target that are reproduced."""
-_PARTS = 5
-"""Parts of the target that are reproduced."""
+_ENGLISH: str = Style.model_fields["language"].default
+_TRIES = 5
+"""How often an essay that is too long is written again with another share of room for each part."""
+_SHORT = 400
+"""Words of an essay that does without a line on how it was written; the page says so anyhow."""
+_PREFIX = re.compile(r"`# (\w[\w ]*: )`")
+"""What a style wants each title to begin with."""
+_BRACKET = re.compile(r"\[msg ")
+_OWN_HEADINGS: str = Style.model_fields["headings"].default
+"""What the headings of a style are like that wants them to carry content."""
+_HEADINGS = {
+    "message": "The Message Itself",
+    "context": "The Session Around It",
+    "after": "What Followed",
+    "assumptions": "What Was Taken for Granted",
+    "input": "What One Must Know to Read It",
+    "output": "What It Left Behind",
+    "lesson": "What It Teaches",
+    "conclusion": "Where It Ended",
+}
+
+_QUOTES = frozenset(["account_of_it", "came_to", "turn_came_to"])
+"""Rules that quote an answer, which is not quoted again by what is told in order."""
+_LAST_WORDS = frozenset(["assistant_said", "user_wrote"])
+_LEAST = 30
+_SPARE = frozenset(["message", "context", "assumptions", "input", "output", "conclusion", "contributing", "went-well"])
+"""Words below which some parts are left out, and which: what remains is told in whole sentences."""
+
+Paragraph = tuple[Claim, ...]
 
 
-def plan_essay(context: Context) -> tuple[tuple[Claim, ...], ...]:
-    """The essay as paragraphs of claims, title first."""
-    return tuple(tuple(part) for part in _Plan(context).essay())
+class Plan(NamedTuple):
+    """An essay as paragraphs of claims, title first, and what it could not do."""
+
+    paragraphs: tuple[Paragraph, ...]
+    notes: tuple[str, ...]
 
 
-def _said(entry: OutlineEntry) -> Field:
-    """The words of a listed message; "" when it has none, for what it consists of is no quotation."""
-    return Field(entry.index, "text", entry.text if entry.spoken else "")
+def plan_essay(context: Context, style: Style) -> Plan:
+    """The essay about a context's target, as `style` wants it and as far as the record goes."""
+    facts, notes = Facts(context), []
+    parts = [part for part in style.parts if part.matter is not None]
+    unknown = [part.name for part in style.parts if part.matter is None]
+    if unknown:
+        notes.append(f"left out, since its manifest names no matter for it: {', '.join(unknown)}")
+    if style.language != _ENGLISH:
+        notes.append(f"written in English, not in {style.language}: the offline writer knows no other language")
+    spare = [part for part in parts if part.matter in _SPARE and part.words.most < _LEAST]
+    if spare:
+        parts = [part for part in parts if part not in spare]
+        notes.append(f"left out, since there is no room for a sentence of it: {', '.join(part.name for part in spare)}")
+    essay, words, cited, factor = _fitted(facts, style, parts)
+    if words < style.words.least:
+        why = "no sentence is cut" if factor < 1 else "the record gives no more that bears on the message"
+        notes.append(f"{words} words, fewer than the {style.words.least} of the style: {why}")
+    elif words > style.words.most:
+        notes.append(f"{words} words, more than the {style.words.most} of the style: nothing could be left out")
+    if cited > style.citations.most:
+        notes.append(f"{cited} citations, more than the {style.citations.most} of the style")
+    return Plan(tuple(tuple(claims) for claims in essay), tuple(notes))
 
 
-class _Plan:
-    """The context and how its format names fields; a paragraph a method."""
+def _fitted(facts: Facts, style: Style, parts: Sequence[Section]) -> tuple[list[list[Claim]], int, int, float]:
+    """The longest essay that is found within the style's words and citations, its words, its citations.
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.target = context.centre
-        self.found = context.of(context.target.index)
-        self.names: Mapping[str, str] = find_formats()[context.session.format].fields
+    And by how much less room each part had for it than the style gives it.
+    """
+    most, cites = max(1, style.words.most), max(1, style.citations.most)
+    low, high, best = 0.0, 1.0, (*_measured(facts, style, parts, 1.0), 1.0)
+    if best[1] <= most and best[2] <= cites:
+        return best
+    for _ in range(_TRIES):
+        factor = (low + high) / 2
+        tried = (*_measured(facts, style, parts, factor), factor)
+        if tried[1] <= most and tried[2] <= cites:
+            low, best = factor, tried
+        else:
+            high = factor
+            best = tried if low == 0 else best
+    return best
 
-    def essay(self) -> Iterator[list[Claim]]:
-        lesson = self.lesson()
-        yield [frame(f"# {lesson.title}")]
-        yield [*self.introduction(), frame(lesson.point)]
-        yield [frame("*Written offline, without a model: every sentence about the session is read off the record.*")]
-        yield [frame("## The Message Itself")]
-        yield [frame(self.verbatim())]
-        yield self.object()
-        yield [frame("## The Session Around It")]
-        yield self.purpose()
-        yield from self.told("## What Led Here", self.before(), self.nothing_before())
-        yield [frame("## What the Record Knows of It")]
-        yield [*self.knowledge(), frame(lesson.unknown)]
-        yield from self.told("## What Followed", self.after(), self.nothing_after())
-        yield [*self.ending()]
-        yield [frame("## What It Teaches")]
-        yield [frame(lesson.rule)]
 
-    # ---- fields
+def _measured(
+    facts: Facts, style: Style, parts: Sequence[Section], factor: float
+) -> tuple[list[list[Claim]], int, int]:
+    """The essay, its words and its citations."""
+    essay = _write(facts, style, parts, factor)
+    return essay, count_words(essay), sum(len(_BRACKET.findall(paragraph(claims))) for claims in essay)
 
-    def field(self, excerpt: Excerpt, name: str) -> Field:
-        """One of the message's own fields, under the format's name for it."""
-        return Field(excerpt.index, self.names.get(name, name), getattr(excerpt, name))
 
-    def tokens(self, excerpt: Excerpt) -> tuple[Field, Field, Field]:
-        counts = excerpt.tokens
-        return (
-            Field(excerpt.index, "tokens.input", counts["in"]),
-            Field(excerpt.index, "tokens.cache", counts["read from cache"] + counts["written to cache"]),
-            Field(excerpt.index, "tokens.output", counts["out"]),
+def _write(facts: Facts, style: Style, parts: Sequence[Section], factor: float) -> list[list[Claim]]:
+    essay: list[list[Claim]] = [[_title(facts, style)]]
+    said, is_short = set[tuple[str, tuple[int, ...]]](), style.words.most < _SHORT
+    for part in parts:
+        room = max(1, round(part.words.most * factor))
+        told = [_unsaid(claims, said) for claims in _tell(facts, part, room, _told(essay))]
+        told = [claims for claims in told if claims]
+        if told and part.heading:
+            essay.append([_heading(facts, style, part)])
+        essay += told
+    return essay if is_short else [*essay, [frame(matters.OFFLINE)]]
+
+
+def _told(essay: Sequence[Sequence[Claim]]) -> frozenset[int]:
+    """Answers whose words the essay has told already."""
+    return frozenset(
+        field.message
+        for claims in essay
+        for claim in claims
+        for field in claim.fields
+        if claim.rule in _QUOTES and field.message is not None and field.name.endswith("text")
+    )
+
+
+def _unsaid(claims: list[Claim], said: set[tuple[str, tuple[int, ...]]]) -> list[Claim]:
+    """Claims that the essay has not made yet; it says each thing once."""
+    if any(claim.rule == "at_time" for claim in claims):
+        return claims
+    fresh = [claim for claim in claims if _key(claim) not in said]
+    said.update(_key(claim) for claim in fresh)
+    said.update(("session_ended", claim.cites) for claim in fresh if claim.rule in _LAST_WORDS)
+    return fresh
+
+
+def _key(claim: Claim) -> tuple[str, tuple[int, ...]]:
+    """What a claim says, of what; the session's last words are the same whichever part tells them."""
+    return ("session_ended" if claim.rule == "session_ended" else claim.text), claim.cites
+
+
+def _tell(facts: Facts, part: Section, room: int, told: frozenset[int]) -> list[list[Claim]]:
+    if part.matter == "before":
+        return _before(facts, room, told)
+    if part.matter == "after":
+        return turning.tell_after(facts, room, told) or [[_nothing_after(facts)]]
+    if part.matter == "lesson":
+        return fit(outcomes.draw_lesson(facts, room), room)
+    if part.matter == "message":
+        return fit(matters.show_message(facts, room), room)
+    return fit(_MATTERS[part.matter or ""](facts), room)
+
+
+def _before(facts: Facts, room: int, told: frozenset[int]) -> list[list[Claim]]:
+    """What led there; the first request is not told of again, since an essay opens with it."""
+    target = facts.target.index
+    if turns := turning.tell_before(facts, frozenset([0]), room, told):
+        return turns
+    rule = say.only_the_request_before if target == 1 else say.nothing_before
+    return [[state(rule, facts.number(0), cite=(0,))] if target == 1 else [state(rule, cite=(target,))]]
+
+
+def _nothing_after(facts: Facts) -> Claim:
+    rule = say.never_answered if facts.target.kind == "typed" else say.nothing_after
+    return state(rule, cite=(facts.target.index,))
+
+
+_MATTERS: dict[str, Callable[[Facts], list[list[Point]]]] = {
+    "introduction": matters.introduce,
+    "context": matters.give_context,
+    "cause": matters.explain,
+    "assumptions": outcomes.name_assumptions,
+    "input": matters.give_knowledge,
+    "output": matters.give_outcome,
+    "conclusion": outcomes.conclude,
+    "impact": outcomes.weigh_impact,
+    "timeline": outcomes.list_times,
+    "contributing": outcomes.find_contributing,
+    "went-well": outcomes.find_good,
+    "actions": outcomes.ask_for_action,
+}
+
+
+def _title(facts: Facts, style: Style) -> Claim:
+    claim = _title_of(facts)
+    prefix = _PREFIX.search(style.title)
+    return claim._replace(text=f"# {prefix[1]}{claim.text.removeprefix('# ')}") if prefix else claim
+
+
+def _title_of(facts: Facts) -> Claim:
+    """The title, with what tells this message best from others of its kind."""
+    target, kind = facts.target, matters.kind_of(facts)
+    given = (Field(target.index, "kind", kind), facts.number(target.index))
+    call, words = first_of(target, "input"), facts.words(target)
+    if kind in ("compaction-request", "compaction-summary"):
+        return state(titles.title_of_many, *given, facts.count(kind), cite=())._replace(cites=())
+    ended = target.completed is not None and target.created is not None and target.completed >= target.created
+    if kind in ("aborted", "empty-completion") and ended:
+        claim = state(titles.title_in_time, *given, facts.field(target, "created"), facts.field(target, "completed"))
+    elif kind == "command-failed" and (failed := find_failed(target)) is not None:
+        claim = state(
+            titles.title_of_failure,
+            *given,
+            matters.about(facts, target, failed[0]),
+            facts.subject(target, failed[0]),
+            facts.line(target, failed[1]),
+            facts.named(target, failed[1], "exit", failed[1].exit),
         )
+    elif kind in ("tool-error", "tool-aborted") and call is not None and call.subject[0] in ("filePath", "path"):
+        claim = state(titles.title_of_path, *given, facts.subject(target, call))
+    elif kind in ("assistant", "by-user") and words is None and call is not None and call.subject[1].strip():
+        claim = state(titles.title_of_command, *given, facts.subject(target, call))
+    elif kind in ("assistant", "user", "user-nudge", "synthetic") and words is not None:
+        claim = state(titles.title_of_words, *given, words)
+    else:
+        claim = state(titles.title, *given, Field(target.index, "", ""))
+    return claim._replace(cites=())
 
-    def text_of(self, index: int) -> Field | None:
-        """What a message of the window says first."""
-        excerpt = next((e for e in self.context.window if e.index == index), None)
-        passage = excerpt and first_of(excerpt, "text", "synthetic")
-        return Field(index, passage.at, passage.text) if passage else None
 
-    # ---- parts
-
-    def lesson(self) -> Lesson:
-        kinds = {finding.kind for finding in self.found}
-        if self.target.kind == "typed":
-            kinds.discard("synthetic")  # part of it was typed, and what was typed is what it is about
-        if self.target.by_user:
-            return LESSONS["by-user"]
-        named = next((kind for kind in ORDER if kind in kinds), None)
-        if self.target.role != "user":
-            return LESSONS[named or "assistant"]
-        return LESSONS[named or ("user" if first_of(self.target, "text", "synthetic") else "silent")]
-
-    def introduction(self) -> list[Claim]:
-        place = state(
-            say.role_and_place,
-            self.field(self.target, "role"),
-            Field(None, "count(all)", self.context.count),
-            Field(self.target.index, "index", self.target.index),
-        )
-        return [self.opening_request(), place, *(as_claim(finding) for finding in self.found[:2])]
-
-    def opening_request(self) -> Claim:
-        first = self.context.outline.entries[0]
-        rule = say.session_asked if first.kind == "typed" and first.spoken else say.session_opened
-        return state(rule, _said(first))
-
-    def verbatim(self) -> str:
-        shown = [passage for passage in self.target.passages if passage.text.strip()]
-        if not shown:
-            return fence("<conversation_data>\n</conversation_data>")
-        lines = []
-        for passage in shown[:_PARTS]:
-            text, _ = shorten(passage.text.strip("\n"), _SHOWN)
-            lines.append(f"‹{passage.label}›\n{text}")
-        if len(shown) > _PARTS:
-            lines.append(f"‹and {len(shown) - _PARTS} more›")
-        return fence("\n".join(lines))
-
-    def object(self) -> list[Claim]:
-        target = self.target
-        claims = []
-        if not target.passages:
-            claims.append(state(say.nothing_in_it, cite=(target.index,)))
-        claims.append(state(say.began_and_ended, self.field(target, "created"), self.field(target, "completed")))
-        if target.role == "assistant":
-            claims.append(state(say.finished, self.field(target, "finish")))
-        if target.tokens:
-            counted = any(target.tokens.values())
-            claims.append(state(say.tokens_counted if counted else say.no_tokens, *self.tokens(target)))
-        if target.parent is not None:
-            claims.append(self.belonging(target, target.parent))
-        return claims
-
-    def belonging(self, target: Excerpt, parent: int) -> Claim:
-        asked = self.text_of(parent)
-        if asked is None:
-            return frame("")
-        return state(say.answers, Field(target.index, self.names.get("parent", "parent"), parent), asked)
-
-    def purpose(self) -> list[Claim]:
-        context = self.context
-        first, last = context.outline.entries[0], context.outline.entries[-1]
-        claims = [
-            state(
-                say.session_runs,
-                Field(None, "count(all)", context.count),
-                Field(0, self.names.get("created", "created"), context.begun),
-                Field(context.count - 1, self.names.get("created", "created"), context.ended),
-                cite=(first.index, last.index),
-            ),
-            state(
-                say.summaries_before,
-                Field(None, "count(compaction-summary)", context.earlier.get("compaction-summary", 0)),
-            ),
-        ]
-        summary = self.nearest("compaction-summary")
-        if summary and (text := self.text_of(summary.index)):
-            claims.append(state(say.latest_summary, text))
-        typed = self.nearest("typed")
-        if typed and typed.index != first.index and (text := self.text_of(typed.index)):
-            claims.append(state(say.latest_request, text))
-        return claims
-
-    def nearest(self, kind: str) -> Excerpt | None:
-        """The last message of a kind before the target, if the window has it."""
-        index = self.context.latest.get(kind)
-        return next((excerpt for excerpt in self.context.window if excerpt.index == index), None)
-
-    def before(self) -> list[Excerpt]:
-        return [e for e in self.context.window if self.target.index - _BEFORE <= e.index < self.target.index]
-
-    def after(self) -> list[Excerpt]:
-        return [e for e in self.context.window if self.target.index < e.index <= self.target.index + _AFTER]
-
-    def told(self, heading: str, excerpts: list[Excerpt], nothing: list[Claim]) -> Iterator[list[Claim]]:
-        yield [frame(heading)]
-        if not excerpts:
-            yield nothing
-        for start in range(0, len(excerpts), 2):
-            yield [
-                claim
-                for excerpt in excerpts[start : start + 2]
-                for claim in tell_turn(self.context, self.names, excerpt)
-            ]
-
-    def nothing_before(self) -> list[Claim]:
-        return [state(say.nothing_before, cite=(self.target.index,))]
-
-    def nothing_after(self) -> list[Claim]:
-        rule = say.never_answered if self.target.kind == "typed" else say.nothing_after
-        return [state(rule, cite=(self.target.index,))]
-
-    def knowledge(self) -> list[Claim]:
-        target = self.target
-        claims = [as_claim(finding) for finding in self.found[2:]]
-        typed = self.nearest("typed")
-        if typed is not None and typed.index < target.index - 1:
-            index = Field(typed.index, "index", typed.index)
-            since = Field(None, "count(typed since)", 0)
-            claims.append(state(say.nothing_typed_since, index, since, cite=(typed.index, target.index)))
-        before = next((e for e in self.context.window if e.index == target.index - 1), None)
-        parent = self.names.get("parent", "parent")
-        if before is not None and before.parent is not None and before.parent == target.parent:
-            claims.append(
-                state(
-                    say.same_turn,
-                    Field(before.index, "index", before.index),
-                    Field(before.index, parent, before.parent),
-                    cite=(before.index, target.index),
-                )
-            )
-        claims += tell_queue(self.context, self.names, target)
-        if target.kind == "compaction-request" and before is not None and before.finish and before.tokens:
-            new, cached, _ = self.tokens(before)
-            index = Field(before.index, "index", before.index)
-            claims.append(state(say.loop_was_going_on, index, self.field(before, "finish"), new, cached))
-        if not claims and not self.found:
-            claims.append(
-                frame("The record states no failure, no interruption and no other irregularity for this message.")
-            )
-        return claims
-
-    def ending(self) -> list[Claim]:
-        last = self.context.outline.entries[-1]
-        told = [excerpt.index for excerpt in self.after()]
-        if last.index in (*told, self.target.index):
-            return []
-        role = Field(last.index, "role", last.role)
-        return [state(say.session_ended, Field(last.index, "index", last.index), role, _said(last))]
+def _heading(facts: Facts, style: Style, part: Section) -> Claim:
+    """The heading of a part: one that carries content, unless the style wants the names of its parts."""
+    if part.matter == "before":
+        return state(titles.heading_before, facts.number(facts.target.index))._replace(cites=())
+    if style.headings != _OWN_HEADINGS or (part.matter not in _HEADINGS and part.matter != "cause"):
+        return frame(f"## {part.name.title()}")
+    if part.matter == "cause":
+        return frame(f"## {LESSONS[matters.kind_of(facts)].why}")
+    return frame(f"## {_HEADINGS[part.matter or '']}")

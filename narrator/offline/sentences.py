@@ -1,7 +1,6 @@
-"""The rules: pure functions from recorded values to sentences. None of them knows the session.
+"""The rules on the session and on the target: pure functions from recorded values to sentences.
 
-Text is quoted in typographic marks or as code, Markdown in it escaped, white space run together, and only ever from the
-head: the first sentence or line of what was recorded.
+None of them knows the session.
 """
 
 from __future__ import annotations
@@ -10,40 +9,12 @@ import re
 
 from narrator.clock import span, stamp
 from narrator.markdown import code_span, literal
+from narrator.offline.naming import purpose_of
+from narrator.offline.quoting import code, listed, place, quoted, rest_of, verbatim, whole
 from narrator.sanitize import one_line
 
-_SENTENCE = re.compile(r".{12,}?[.!?](?=\s)")
-
-
-def opening(text: str, limit: int = 180) -> str:
-    """The first sentence of a prose text, or its beginning; headings and list marks of Markdown left out."""
-    lines = [line.strip() for line in text.strip().split("\n") if not line.lstrip().startswith("#")]
-    line = next((line for line in (line.lstrip(">*- ") for line in lines) if len(line) > 2), one_line(text))
-    found = _SENTENCE.match(line[: limit + 60] + " ")
-    sentence = found[0] if found and len(found[0]) <= limit else line
-    return one_line(sentence, limit)
-
-
-def _quoted(text: str, limit: int = 180) -> str:
-    """The opening of a text in quotation marks; `…` says that it goes on."""
-    shown = opening(text, limit)
-    return f"“{literal(shown)}{'' if shown == one_line(text) or shown.endswith('…') else ' …'}”"
-
-
-def _whole(text: str, limit: int = 180) -> str:
-    """All of a short text; the quotes that `opencode run` puts round a prompt left out."""
-    line = one_line(text)
-    if len(line) > 2 and line[0] == line[-1] == '"' and '"' not in line[1:-1]:
-        line = line[1:-1]
-    return f"“{literal(line)}”" if len(line) <= limit else _quoted(text, limit)
-
-
-def _command(text: str, limit: int = 110) -> str:
-    return code_span(one_line(next((line for line in text.split("\n") if line.strip()), ""), limit))
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+_A_SECOND = 1000
+_LISTED = re.compile(r" \(msg .*|; said .*|said .*")
 
 
 # ------------------------------------------------------------------------------------------------ the session
@@ -51,129 +22,142 @@ def _count(number: int, one: str, many: str) -> str:
 
 def session_asked(text: str) -> str:
     """From the first request."""
-    return f"The session opens with the user's request: {_quoted(text, 260)}."
+    return f"The session began with the request {quoted(text, 200)}."
+
+
+def asked_further(text: str) -> str:
+    """From the first request, where an introduction quotes only its beginning: what it says next."""
+    return f"Beyond its first sentence the request says {quoted(rest_of(text), 220)}."
 
 
 def session_opened(text: str) -> str:
     """From the first message, when no person typed it."""
     if not text:
         return "The session opens with a message that holds no text."
-    return f"The session opens with {_quoted(text, 200)}."
+    return f"The session opens with {quoted(text, 200)}."
 
 
-def session_runs(count: int, begun: int | None, ended: int | None) -> str:
-    """From the number of messages and the times of the first and the last."""
+def session_runs(index: int, at: int | None, begun: int | None, ended: int | None) -> str:
+    """From the number and time of the target and the times of the first and the last message."""
     first, last = stamp(begun), stamp(ended)
-    if first is None or last is None:
-        return f"The session holds {_count(count, 'message', 'messages')}; no usable times are recorded."
-    return f"The session holds {_count(count, 'message', 'messages')}, the first of {first}, the last of {last}."
+    if first is None or last is None or begun is None or ended is None:
+        return "No usable times are recorded for the session."
+    if at is None or not begun <= at <= ended:
+        return f"The messages of the session are stamped from {first} to {last}."
+    if ended - begun < _A_SECOND:
+        return f"The session begins at {first}."
+    if at == ended:
+        return f"The session began at {first} and had run for {span(at - begun)} when message {index}, its last, began."
+    if at - begun < _A_SECOND:
+        return f"The session begins at {first} and runs for {span(ended - begun)}."
+    passed = f"{span(at - begun)} of its {span(ended - begun)} had passed when message {index} began"
+    return f"The session began at {first}; {passed}."
 
 
-def summaries_before(count: int) -> str:
-    """From the number of compaction summaries before the target."""
-    if count == 0:
-        return "The conversation had not been compacted up to this point."
-    return f"Up to this point the conversation had been replaced by a summary {_count(count, 'time', 'times')}."
+def summaries_before(number: int) -> str:
+    """From the number of compaction summaries before the target, where there are any."""
+    times = "once" if number == 1 else f"{number:,} times"
+    return f"By then the conversation had been replaced by a summary {times}."
 
 
 def latest_summary(text: str) -> str:
     """From the text of the last compaction summary before the target."""
-    return f"The last of these summaries begins {_quoted(text)}."
+    return f"The goal, in the words with which the last of these summaries begins, was {quoted(text)}."
 
 
-def latest_request(text: str) -> str:
-    """From the last turn a person typed before the target."""
-    return f"The last thing the user had typed before it was {_whole(text)}."
+def requests_before(*texts: str) -> str:
+    """From turns a person typed before the target, in order."""
+    said = listed([whole(text, 120) for text in texts])
+    if len(texts) == 1:
+        return f"Before that the user had typed {said}."
+    return f"Before that the user had typed, in this order, {said}."
 
 
-def session_ended(index: int, role: str, text: str) -> str:
+def served(text: str) -> str:
+    """From the turn that the target answers."""
+    return f"The last thing the user had typed, and what this turn answers, was {whole(text)}."
+
+
+def had_reported(*texts: str) -> str:
+    """From earlier answers' words, as far as they are listed, in order."""
+    said = listed([quoted(text, 170) for text in texts])
+    return f"On how things stood, the assistant had written {said}."
+
+
+def came_to(text: str) -> str:
+    """From the words of a later answer that ended its turn."""
+    return f"In a later answer the assistant reported {quoted(text, 110)}."
+
+
+def turn_came_to(text: str) -> str:
+    """From the words of the answer with which the target's turn ended."""
+    return f"The turn ended with {quoted(text, 110)}."
+
+
+def account_of_it(text: str) -> str:
+    """From the words of the answer right after a failure."""
+    return f"The assistant's own account came in its next message: {quoted(text, 260)}."
+
+
+def was_reached(index: int, reached: str, text: str) -> str:
+    """From a message in which something was reached, what, and the message's words."""
+    done = {
+        "a commit": "a commit was made",
+        "the list of things to do is finished": "the list of things to do was finished",
+    }
+    step = _LISTED.sub("", reached)
+    if step.startswith("first success of"):
+        return f"Message {index} has the {step}{f', with the words {quoted(text)}' if text else ''}."
+    again = re.sub(r" works (again )?after failing.*", " worked again after failing", step)
+    return f"In message {index} {done.get(step, again)}."
+
+
+def leaned_on(term: str, sentence: str, text: str) -> str:
+    """From a word of the target, and an earlier message's sentence that has it."""
+    _shared(term, sentence, text)
+    return f"The name {code_span(term)} had come up before: {quoted(sentence, 220)}."
+
+
+def was_taken_up(term: str, sentence: str, text: str) -> str:
+    """From a word of the target, and a later message's sentence that has it."""
+    _shared(term, sentence, text)
+    return f"Later {code_span(term)} comes up again: {quoted(sentence, 220)}."
+
+
+def _shared(term: str, *texts: str) -> None:
+    if not all(term in text for text in texts):
+        raise AssertionError("not in both")
+
+
+def session_ended(role: str, text: str) -> str:
     """From the last message of the session."""
-    who = "the user's" if role == "user" else f"the {role}'s"
-    said = f", {_quoted(text)}" if text.strip() else ", and it holds no text"
-    return f"The session ends with message {index}, {who}{said}."
-
-
-# ------------------------------------------------------------------------------------------------ one turn
-
-
-def user_wrote(text: str) -> str:
-    """From a turn a person typed."""
-    return f"The user wrote {_whole(text)}."
-
-
-def user_silent() -> str:
-    """From a user message without text."""
-    return "A user message without text stands here."
-
-
-def harness_put_in(text: str) -> str:
-    """From text no person typed."""
-    return f"The harness, not a person, put in {_whole(text)}."
-
-
-def summary_began(text: str) -> str:
-    """From a compaction summary."""
+    who = "the user" if role == "user" else f"the {role}"
     if not text.strip():
-        return "A compaction summary belongs here, and none was written."
-    return f"A compaction summary took the place of the conversation so far; it begins {_quoted(text)}."
-
-
-def assistant_said(text: str) -> str:
-    """From an answer's text, when it called nothing."""
-    return f"The assistant wrote {_quoted(text)}."
-
-
-def assistant_did(name: str, subject: str, text: str | None, others: int) -> str:
-    """From an answer's first tool call and what it is about, its text, and the number of further calls in it."""
-    more = f" (and made {_count(others, 'further call', 'further calls')})" if others else ""
-    verb = _ran(subject) if name == "bash" else _used(name, subject)
-    return f"The assistant wrote {_quoted(text)} and {verb}{more}." if text else f"The assistant {verb}{more}."
-
-
-def _ran(command: str) -> str:
-    lines = [line for line in command.split("\n") if line.strip()]
-    if not lines:
-        return "called the shell without a command"
-    return f"ran {_command(command)}" if len(lines) == 1 else f"ran {len(lines)} lines that begin {_command(command)}"
-
-
-def _used(name: str, subject: str) -> str:
-    """A tool and what it was called for: a path, a pattern, an address."""
-    return f"called the tool {code_span(name)}" + (f" ({_command(subject)})" if subject.strip() else "")
-
-
-def user_ran(subject: str) -> str:
-    """From a command that the user ran inside the session; it is stored like an answer, but no model was asked."""
-    return f"The user {_ran(subject)} inside the session."
-
-
-def assistant_thought(text: str) -> str:
-    """From an answer that holds only reasoning."""
-    return f"The assistant recorded a thought and no answer: {_quoted(text)}."
-
-
-def call_printed(output: str, lines: int, code: int | None) -> str:
-    """From a call's output, the number of its lines that are not blank, and the exit code where one is recorded."""
-    ended = f" and ended with exit code {code}" if code else ""
-    first = next((line for line in output.split("\n") if line.strip()), "")
-    if not first or output.strip() == "(no output)":
-        return f"It printed nothing{ended}."
-    shown = code_span(one_line(first, 140))
-    return f"It returned {shown if lines == 1 else f'{shown} as the first of {lines} lines'}{ended}."
-
-
-def call_failed(error: str) -> str:
-    """From a call's error."""
-    return f"The call failed with {code_span(one_line(error.strip().split(chr(10))[0], 160))}."
+        return f"The session ends with a message of {who}'s that holds no text."
+    return f"The last word of the session is {who}'s: {quoted(text)}."
 
 
 # ------------------------------------------------------------------------------------------------ the target
 
 
-def role_and_place(role: str, count: int, index: int) -> str:
+def role_and_place(role: str, number: int, index: int) -> str:
     """From the target's role and place."""
     whose = {"user": "stored as the user's", "assistant": "the assistant's"}.get(role, f"stored with the role {role}")
-    return f"Message {index}, counted from 0 in a session of {count:,} messages, is {whose}."
+    return f"Message {index}, counted from 0 in a session of {number:,} messages, is {whose}."
+
+
+def failed_here(role: str, number: int, index: int, about: str | None, code_: int, line: str) -> str:
+    """From the target's role and place, and the description, the exit code and the most telling line of its command."""
+    if role != "assistant" or not code_:
+        raise AssertionError("no failed command of the assistant's")
+    purpose = purpose_of(about or "")
+    named = f" called “{verbatim(one_line(about or '', 90))}”" if (about or "").strip() else ""
+    what = f"a command to {verbatim(purpose)}" if purpose else f"a command{named}"
+    said = f", and its output says {code(line, 150)}" if line else ""
+    return (
+        f"In message {index}, counted from 0 in a session of {number:,} messages, the assistant ran {what}; "
+        f"it ended with exit code {code_}{said}."
+    )
 
 
 def nothing_in_it() -> str:
@@ -215,9 +199,14 @@ def no_tokens(new: int, cached: int, out: int) -> str:
     return f"The provider counted no tokens for it, neither in ({new + cached}) nor out ({out})."
 
 
+def answers_to(parent: int) -> str:
+    """From the target's parent, where that message is told of elsewhere."""
+    return f"It was made in answer to message {parent}."
+
+
 def answers(parent: int, text: str) -> str:
     """From the target's parent and that message's text."""
-    return f"It was made in answer to message {parent}, {_whole(text)}."
+    return f"It was made in answer to message {parent}, {whole(text)}."
 
 
 def same_turn(before: int, parent: int) -> str:
@@ -225,11 +214,16 @@ def same_turn(before: int, parent: int) -> str:
     return f"Message {before}, right before it, belongs to the same turn: both answer message {parent}."
 
 
-def nothing_typed_since(typed: int, count: int) -> str:
+def nothing_typed_since(typed: int, number: int) -> str:
     """From the last turn a person typed and the number of such turns between it and the target, which is none."""
-    if count:
+    if number:
         raise AssertionError("the last turn is not the last")
-    return f"Between message {typed} and this one the user typed no message."
+    return f"Between message {typed} and this one the user typed nothing."
+
+
+def reasoned(text: str) -> str:
+    """From the target's reasoning."""
+    return f"Its reasoning says what it was after: {quoted(text, 260)}."
 
 
 def sent_while_running(sent: int, index: int, begun: int, ended: int) -> str:
@@ -261,3 +255,25 @@ def nothing_after() -> str:
 def never_answered() -> str:
     """From a user turn that is the last message."""
     return "It is the last message of the session: the agent did not answer it."
+
+
+def only_the_request_before(index: int) -> str:
+    """From the place of the one message before the target, the first."""
+    return f"Nothing but message {index}, the request itself, comes before it."
+
+
+def has_parts(index: int, text: str) -> str:
+    """From a summary's text: its headings."""
+    parts = [line.lstrip("# ").strip() for line in text.split("\n") if line.startswith("## ")]
+    shown = listed([f"“{literal(part)}”" for part in parts[:8]])
+    return f"What message {index} carries on stands under the headings {shown}."
+
+
+def made(name: str, path: str) -> str:
+    """From a call of the target that changed a file."""
+    return f"It {'wrote' if name == 'write' else 'edited'} {place(path)}."
+
+
+def at_time(begun: int) -> str:
+    """From a message's time: the beginning of a line in a list of times."""
+    return f"- {stamp(begun)}:"

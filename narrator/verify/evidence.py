@@ -24,7 +24,7 @@ from narrator.verify.clauses import LONGEST_NUMBER
 from narrator.verify.told import Stretch, Told
 
 _LABELLED = re.compile(r"(?m)^‹([^›\n]*)›$\n?")
-_KINDS = {"text": "text", "reasoning": "reasoning", "call": "input", "output": "output", "error": "error"}
+_KINDS = {name: name for name in ("text", "reasoning", "output", "error", "diff")} | {"call": "input"}
 
 
 KEPT = 40_000_000
@@ -180,12 +180,14 @@ def _told(session: Session, index: int) -> Told | None:
     spans = [(excerpt.created, excerpt.completed), *((call.started, call.ended) for call in calls)]
     fault = [message.fault.name, message.fault.message] if message.fault is not None else []
     named = [excerpt.id, message.finish, message.model, message.agent, *fault, *(call.name for call in calls)]
+    named += [change.file for change in message.changes]
     named += [str(item.value) for finding in findings for item in finding.evidence if isinstance(item.value, str)]
     labels = [passage.label for passage in excerpt.passages]
     counted = [f"{passage.lines} lines" for passage in excerpt.passages if passage.lines] + [
         f"{len(calls)} calls, {len(calls) - 1} further calls"
     ]
     counted += [f"{words.count(chr(10)) + 1} lines" for words in (p.subject[1] for p in excerpt.passages) if words]
+    counted += [fact for passage in excerpt.passages for fact in passage.facts]
     if (tokens := message.tokens) is not None:
         cached = tokens.cache_read + tokens.cache_write
         counted.append(f"{tokens.input} new and {cached} cached tokens in, {tokens.output} out, {tokens.sent} in all")

@@ -29,6 +29,9 @@ _SPELT = re.compile(
     r"|(?<![\w:])(\d\d):(\d\d)(?=<\d)"
     r"|\btimeout\w{0,4}\W{1,4}(\d{4,12})\b|\b(?:sleep|max-time|timeout)[ (=]{1,2}(\d{1,5}(?:\.\d{1,9})?)\b(?![.\w])"
 )
+_FACTOR_BEHIND = re.compile(r" (?:by|times|plus|minus|[x×*+]) (\d{1,4})\b")
+_FACTOR_BEFORE = re.compile(r"\b(\d{1,4}) (?:by|times|plus|minus|[x×*+]) $")
+"""The other number of a sum that is told: `17 by 23` where the record has `17 * 23`."""
 _WORD = re.compile(r"[a-z][a-z_-]{2,}")
 _STOP = frozenset(
     re.findall(
@@ -146,11 +149,15 @@ def find_word(figure: Figure, told: Told, counted: Iterable[str]) -> Place | Non
 
 
 def stems_of(text: str, figure: Figure) -> list[str]:
-    """Beginnings of the words a number may count: up to three behind it, and the one before it (`GPU 4`)."""
+    """What may stand beside a number in the record: beginnings of the words it counts, its partner in a sum.
+
+    The words are up to three behind it, and the one before it (`GPU 4`).
+    """
     behind = re.split(r"[.;:!?\ufffc\[]", text[figure.end : figure.end + 60])[0]
     before = re.split(r"[.;:!?\ufffc\]]", text[max(0, figure.start - 30) : figure.start])[-1]
     words = [word for word in _WORD.findall(fold(behind))[:4] if word not in _STOP][:3]
     words += [word for word in _WORD.findall(fold(before))[-2:] if word not in _STOP]
+    words += [match[1] for match in (_FACTOR_BEHIND.match(behind), _FACTOR_BEFORE.search(before)) if match is not None]
     return [word.removesuffix("s")[:6] if len(word) > 4 else word.removesuffix("s") for word in words]
 
 

@@ -94,12 +94,18 @@ _TRAILING = tuple(
 )
 """Right behind a quotation that begins a sentence."""
 _ANYBODY = re.compile(rf"\b{_WHO}\b", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:was|were|is|are|been|being|got)\s+(?:\w+\s+)?"
+    r"(?:told|asked|answered|given|shown|met|greeted|refused|warned|handed)\b"
+)
+"""Between a name and a quotation: the words came to the one who is named."""
 _SPOKEN = {
     "synthetic": "harness",
     "reasoning": "assistant",
     "input": "assistant",
     "output": "tool",
     "error": "tool",
+    "diff": "tool",
 }
 """Whose words a stretch holds that is no plain text."""
 _BEFORE = 140
@@ -161,7 +167,8 @@ def _said_before(text: str, clause: Clause, start: int) -> tuple[str, str] | Non
     """The side that is said to have said, written or asked what begins at `start`, and the verb."""
     before = text[max(clause.sentence[0], start - _BEFORE) : start]
     found = [one for one in _SAYING.finditer(before) if one["owner"] is None]
-    if not found or re.search(r"[\"”’`]", before[found[-1].end() :]):
+    since = before[found[-1].start() :] if found else ""
+    if not found or re.search(r"[\"”’`]", before[found[-1].end() :]) or _TOLD.search(since):
         return None
     return _SIDE[found[-1]["who"].lower()], found[-1]["verb"]
 

@@ -303,9 +303,9 @@ def test_what_a_nudge_answers(tmp_path: Path, messages: list[Any], says: str) ->
 FULL = {"input": 3, "output": 5, "reasoning": 0, "cache": {"read": 900, "write": 7}}
 AUTO: dict[str, Any] = {"type": "compaction", "auto": True}
 LOOP = [
-    pytest.param([ASK, call(tool()), user(AUTO)], "Message 1 before it finished with “tool-calls”: the turn, in answer to message 0, was not over.", id="the loop was going on"),
-    pytest.param([call(tool()), user(AUTO)], "Message 0 before it finished with “tool-calls”: its turn was not over.", id="of a turn that is not there"),
-    pytest.param([ASK, call(tool()), user("x"), user(AUTO)], "Message 1 before it finished with “tool-calls”: the turn, in answer to message 0, was not over.", id="a queued turn between"),
+    pytest.param([ASK, call(tool()), user(AUTO)], "Message 1, right before it, finished with “tool-calls”: the turn, in answer to message 0, was not over.", id="the loop was going on"),
+    pytest.param([call(tool()), user(AUTO)], "Message 0, right before it, finished with “tool-calls”: its turn was not over.", id="of a turn that is not there"),
+    pytest.param([ASK, call(tool()), user("x"), user(AUTO)], "Message 1, right before it, finished with “tool-calls”: the turn, in answer to message 0, was not over.", id="a queued turn between"),
     pytest.param([ASK, assistant("Done."), user(AUTO)], None, id="the answer had ended its turn"),
     pytest.param([ASK, call(tool()), user(AUTO | {"auto": False})], None, id="asked for by hand"),
     pytest.param([user(AUTO)], None, id="nothing before it"),

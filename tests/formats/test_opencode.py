@@ -320,7 +320,7 @@ AT = "parts[0]"
     [
         pytest.param(text("hello"), Text(at=AT, text="hello"), id="text"),
         pytest.param(text(""), Text(at=AT, text=""), id="empty text"),
-        pytest.param(text("x", synthetic=True, ignored=True, time={"start": 1}, metadata={}), Text(at=AT, text="x", synthetic=True), id="synthetic text"),
+        pytest.param(text("x", synthetic=True, ignored=True, time={"start": 1}, metadata={}), Text(at=AT, text="x", synthetic=True, started=1), id="synthetic text"),
         pytest.param(text("x", synthetic=1), Text(at=AT, text="x"), id="only true is synthetic"),
         pytest.param(reasoning("hm", time={"start": 1}, metadata={"signature": "s"}), Reasoning(at=AT, text="hm"), id="reasoning"),
         pytest.param({"type": "reasoning"}, Reasoning(at=AT, text=""), id="encrypted reasoning"),

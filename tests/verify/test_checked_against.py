@@ -17,6 +17,7 @@ from narrator.offline import compose
 from narrator.offline.plan import plan_essay
 from narrator.report import Check, Report
 from narrator.session import Session
+from narrator.style import load_style
 from narrator.verify import check_essay, evidence_of_context, evidence_of_draft, evidence_of_session, verify_essay
 
 ESSAY = (
@@ -140,7 +141,7 @@ def test_no_essay_is_too_odd_to_be_judged(tmp_path: Path, markdown: str) -> None
 def test_essays_of_the_offline_writer_are_true() -> None:
     session = open_session(str(EXAMPLE))
     for target in (0, 60, 100, 143, 144, 170):
-        essay = compose(plan_essay(take_context(session, target)))
+        essay = compose(plan_essay(take_context(session, target), load_style("essay")).paragraphs)
         assert failed(verify_essay(essay, evidence_of_session(session))) == [], target
 
 
@@ -161,7 +162,7 @@ SPOILT = [
     ("a citation off by one", "[msg 146]", "[msg 147]"),
     ("a time", "14:48:25", "14:58:25"),
     ("a size", "371GB", "381GB"),
-    ("a count", "as the first of 8 lines", "as the first of 9 lines"),
+    ("a count", "a session of 171 messages", "a session of 172 messages"),
     ("a speaker", "The user wrote “done”", "The assistant wrote “done”"),
     ("a cause", "was interrupted before it ended", "timed out"),
 ]
@@ -170,7 +171,7 @@ SPOILT = [
 @pytest.mark.parametrize(("true", "false"), [pytest.param(*row[1:], id=row[0]) for row in SPOILT])
 def test_an_error_in_an_essay_of_the_offline_writer_is_found(true: str, false: str) -> None:
     session = open_session(str(EXAMPLE))
-    essay = compose(plan_essay(take_context(session, 144)))
+    essay = compose(plan_essay(take_context(session, 144), load_style("essay")).paragraphs)
     assert true in essay
     assert not verify_essay(essay.replace(true, false, 1), evidence_of_session(session)).clean
 

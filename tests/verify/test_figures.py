@@ -108,7 +108,7 @@ def test_two_or_three_of_something_uncounted_is_not_judged(tmp_path: Path) -> No
 
 
 MORE = [
-    ("a span of two units", "It ran from 08:53 to 09:04, which is 11 min 0 s [msg 0].", "11 min 0 s", "passed"),
+    ("a span of two units", "It ran from 08:53 to 09:04, which is 11 min 9 s [msg 0].", "11 min 9 s", "passed"),
     ("a span between two messages", "It went on for 4 min 0 s [msg 1, 5].", "4 min 0 s", "derived"),
     ("a number in tens", "It took forty-one tries [msg 2].", "forty-one", "failed"),
     ("a label in a command", "It read a tail of 40, no more [msg 1].", "40", "passed"),

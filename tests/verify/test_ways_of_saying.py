@@ -36,7 +36,7 @@ ROWS = [
     ("wrong thousands with a space", "It had 14 976 tokens going in [msg 7].", "14 976", "failed"),
     ("the time until the next message", "The next message came 58 s later [msg 4].", "58 s", "derived"),
     ("a wrong time until the next message", "The next message came 56 s later [msg 4].", "56 s", "failed"),
-    ("the time of the session", "The whole session took 11 min 9 s [msg 0].", "11 min 9 s", "derived"),
+    ("the time of the session", "The whole session took 11 min 9 s [msg 0].", "11 min 9 s", "passed"),
     ("a wrong time of the session", "The whole session took 11 min 7 s [msg 0].", "11 min 7 s", "failed"),
     ("a factor", "With 92.0 tok/s and 71.2 tok/s it was 1.29 times as fast [msg 7].", "1.29", "derived"),
     ("a wrong factor", "With 92.0 tok/s and 71.2 tok/s it was 1.39 times as fast [msg 7].", "1.39", "failed"),
@@ -221,3 +221,20 @@ def test_a_count_in_what_is_cited_speaks_for_the_citation(tmp_path: Path) -> Non
     assert failed(verify_essay(text.format("Then the") + more, evidence)) == ["wrong-message: [msg 1]"]
     led = text.format("It was the").replace(" [msg 1].", ". So it began [msg 1].")
     assert failed(verify_essay(led + more, evidence)) == []
+
+
+def test_the_numbers_of_a_sum_stand_beside_each_other(tmp_path: Path) -> None:
+    asked = tool(input={"command": "curl :8000/v1 -d '17 * 23 ='"}, output="17 * 23 = 391")
+    evidence = evidence_of_session(opened(tmp_path, export(user("go"), assistant(asked))))
+    assert failed(verify_essay("The server multiplied 17 by 23 [msg 1].", evidence)) == []
+    [wrong] = failed(verify_essay("The server multiplied 17 by 24 [msg 1].", evidence))
+    assert wrong.startswith("figure-not-found")
+
+
+def test_what_somebody_was_told_is_not_what_they_said(tmp_path: Path) -> None:
+    asked = tool(input={"filePath": "/a"}, status="error", error="File not found: /a")
+    evidence = evidence_of_session(opened(tmp_path, export(user("go"), assistant(asked))))
+    told = 'The assistant asked for a third file and was told "File not found" [msg 1].'
+    assert failed(verify_essay(told, evidence)) == []
+    [wrong] = failed(verify_essay('The assistant said "File not found" [msg 1].', evidence))
+    assert wrong.startswith("wrong-role")

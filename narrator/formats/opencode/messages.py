@@ -9,7 +9,9 @@ from typing import Any
 
 from msgspec import Raw
 
+from narrator.changes import Change
 from narrator.formats._lenient import as_dict, as_int, as_str, decode
+from narrator.formats.opencode.edits import changes_of_call, changes_of_message
 from narrator.session import (
     Block,
     Fault,
@@ -79,9 +81,14 @@ def read_message(raw: Raw, index: int) -> Message:
         or joined(info.get("providerID"), info.get("modelID")),
         agent=as_str(info.get("agent")) or as_str(info.get("mode")),
         summary=info.get("summary") is True,
+        changes=changes_of_message(info, parts, [one for block in blocks for one in _changes(block)]),
         called=any(isinstance(part, dict) and part.get("type") == "step-start" for part in parts),
         oddities=tuple(dict.fromkeys(oddities)),
     )
+
+
+def _changes(block: Block) -> tuple[Change, ...]:
+    return block.changes if isinstance(block, ToolCall) else ()
 
 
 def _blocks(part: Any, place: int, oddities: list[str]) -> Iterator[Block]:
@@ -101,7 +108,8 @@ def _blocks(part: Any, place: int, oddities: list[str]) -> Iterator[Block]:
 def _text(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]:
     text = part.get("text")
     if isinstance(text, str):
-        yield Text(at=at, text=_stub_data(text), synthetic=part.get("synthetic") is True)
+        begun = as_int(as_dict(part.get("time")).get("start"))
+        yield Text(at=at, text=_stub_data(text), synthetic=part.get("synthetic") is True, started=begun)
     else:
         oddities.append("a text part without text")
 
@@ -135,6 +143,7 @@ def _tool(part: dict[str, Any], at: str, oddities: list[str]) -> Iterator[Block]
         truncated=meta.get("truncated") is True,
         pruned=as_int(time.get("compacted")),
         child=as_str(meta.get("sessionId")) if name == "task" else None,
+        changes=changes_of_call(meta, state.get("input"), f"{at}.state.metadata"),
     )
     attachments = state.get("attachments")
     for number, attached in enumerate(attachments if isinstance(attachments, list) else []):
