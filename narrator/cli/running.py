@@ -112,15 +112,20 @@ def _reported(report: str | None, tally: Tally, started: datetime) -> Iterator[N
     """Sum up and write the report, also of a run that was interrupted."""
     from narrator.cli.output import complain
     from narrator.cli.planning import summary_lines
+    from narrator.errors import NarratorError
 
-    state = "interrupted"
+    state, told = "interrupted", True
     try:
         yield
         state = "done"
+    except NarratorError:
+        told = bool(tally.outcomes)  # else its one line is all there is to say
+        raise
     finally:
-        for line in summary_lines(tally, datetime.now(UTC) - started, most=MOST_LISTED):
-            complain(line)
-        _write_report(report, tally, started, state)
+        if told:
+            for line in summary_lines(tally, datetime.now(UTC) - started, most=MOST_LISTED):
+                complain(line)
+            _write_report(report, tally, started, state)
 
 
 def _refuse_nothing(plan: Plan) -> None:

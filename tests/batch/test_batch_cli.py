@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -17,11 +18,15 @@ from console import GOOD_ESSAY, environment, good_answer, run
 from endpoint import Answer, Loopback, completion
 from recordings import EXAMPLE, assistant, export, tool, user, write
 
-from narrator.asking import REPAIRS, Manner
+from narrator.asking import REPAIRS, Manner, Terms
 from narrator.batch import run as running
-from narrator.batch.job import Limits, Outcome, Plan
-from narrator.batch.store import Store
-from narrator.cli import choices, gathering
+from narrator.batch.choose import Choice, gather
+from narrator.batch.job import Limits, Outcome, Plan, State
+from narrator.batch.plan import Aim, make_plan
+from narrator.batch.report import Tally
+from narrator.batch.store import Store, open_store
+from narrator.cli import choices, following, gathering
+from narrator.cli.planning import span
 from narrator.draft import Cost, Usage, load_draft
 from narrator.errors import UsageError
 from narrator.lookup import Bounds
@@ -269,8 +274,8 @@ def test_a_list_from_a_closed_standard_input(session: str, monkeypatch: pytest.M
 def test_a_drafts_folder_that_cannot_be_is_exit_2(session: str) -> None:
     Path("drafts").touch()
     ran = run("batch", session, "--all", "--offline")
-    assert ran.code == 2
-    assert "drafts" in ran.err.splitlines()[-1]
+    assert (ran.code, len(ran.lines)) == (2, 2)
+    assert "drafts" in ran.lines[1]
 
 
 # ---- the plan -----------------------------------------------------------------------------------------------------
@@ -411,6 +416,70 @@ def test_long_lists_of_failures_and_problems_are_cut(session: str, monkeypatch: 
 
 def test_options_that_need_no_library_hold_its_own_defaults() -> None:
     assert (REPAIRS, Bounds().rounds) == (choices.REPAIRS, choices.LOOKUPS)
+
+
+class Terminal(io.StringIO):
+    """A stderr that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("state", ["done", "failed"])
+def test_a_terminal_gets_a_bar_with_pace_tokens_cost_and_failures(
+    session: str, monkeypatch: pytest.MonkeyPatch, state: State
+) -> None:
+    wanted, _ = gather([session], Choice(everything=True, manner=Manner()), [])
+    plan = make_plan(wanted, open_store("drafts"), Aim(terms=Terms()))
+    tally, terminal = Tally(plan), Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with following.follow(tally) as (show, notice):
+        usage, cost = Usage(input=2_500_000, output=1_200), Cost(usd=2.5, source="x")
+        outcome = Outcome(job=plan.jobs[0], state=state, why="no\x1b[31m", usage=usage, cost=cost)
+        tally.add(outcome)
+        show(outcome)
+        notice("a parameter is left out")
+    text = terminal.getvalue()
+    assert "1/4" in text
+    assert "narrate: a parameter is left out" in text
+    assert ("narrate: s.json msg 0: failed: no" in text) is (state == "failed")
+    assert "\x1b[31mnarrate" not in text
+    told = following.told(tally, 30.0)
+    failed = " · 1 failed" if state == "failed" else ""
+    assert told == f"2.0/min · 90 s left · 2.5M in, 1.2k out · $2.5000{failed}"
+
+
+def test_what_stands_beside_the_bar_before_and_after(session: str) -> None:
+    wanted, _ = gather([session], Choice(msgs=("1",), manner=Manner()), [])
+    tally = Tally(make_plan(wanted, open_store("drafts"), Aim(terms=Terms())))
+    assert following.told(tally, 0.0) == "0.0/min"
+    tally.add(Outcome(job=tally.plan.jobs[0], state="done", usage=Usage(input=9, output=1)))
+    assert following.told(tally, 60.0) == "1.0/min · 9 in, 1 out"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        pytest.param(41, "41 s", id="seconds"),
+        pytest.param(720, "12 min", id="minutes"),
+        pytest.param(12_600, "3.5 h", id="hours"),
+    ],
+)
+def test_a_time_for_a_person(seconds: float, says: str) -> None:
+    assert span(seconds) == says
+
+
+def test_an_essay_of_another_manner_is_named_with_it(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def done(plan: Plan, _limits: Limits, tell: Callable[[Outcome], None]) -> None:
+        tell(Outcome(job=plan.jobs[0], state="done"))
+
+    replaced(monkeypatch, done)
+    words = ("--style", "brief", "--length", "150", "--language", "German")
+    assert (
+        "s.json msg 1 (brief, 150 words, German): done" in run("batch", session, "--msgs", "1", *words, "--offline").err
+    )
 
 
 # ---- processes ----------------------------------------------------------------------------------------------------

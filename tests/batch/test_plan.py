@@ -17,7 +17,7 @@ from narrator.batch.saved import MOST_RUNS, Failure, mark_path
 from narrator.batch.shard import Shard
 from narrator.batch.store import Folder, open_store
 from narrator.draft import StyleRef, identity_of, load_draft, save_draft
-from narrator.errors import DraftError, StyleError
+from narrator.errors import DraftError, StyleError, UsageError
 from narrator.formats import open_session
 from narrator.model import settings_from
 from narrator.offline import OfflineWriter
@@ -214,9 +214,13 @@ def test_problems_that_were_there_before_come_first(session: str, tmp_path: Path
     assert (made.groups, len(made.problems)) == ((), 2)
 
 
-def test_a_target_that_does_not_go_into_the_budget_spoils_no_plan(session: str, tmp_path: Path) -> None:
-    terms = Terms(settings=MODEL, budget=800, before=5, after=5)
-    assert len(plan(session, drafts=tmp_path / "d", terms=terms).jobs) == 3
+def test_a_target_that_does_not_go_into_the_budget_spoils_no_plan(tmp_path: Path) -> None:
+    long = write(tmp_path, export(*(user(f"Step {n}: " + "and so on, " * 400) for n in range(40))))
+    terms = Terms(settings=MODEL, budget=800, before=20)
+    with pytest.raises(UsageError, match="too small for --before"):
+        ask(open_session(long), 30, read_style(Manner()), None, terms)
+    assert [job.index for job in plan(long, drafts=tmp_path / "d", msgs="30,0", terms=terms).jobs] == [0, 30]
+    assert len(plan(long, drafts=tmp_path / "d", msgs="30", terms=terms).jobs) == 1
 
 
 def test_a_share_holds_its_sessions_and_the_shares_hold_all(tmp_path: Path) -> None:

@@ -129,6 +129,11 @@ def test_two_essays_of_one_plan_do_not_get_the_same_name(tmp_path: Path) -> None
     assert names == ["3-essay.json", f"3-essay-{OTHER[:6]}.json", "3-essay.json"]
 
 
+def test_a_draft_is_read_once_however_many_look_at_its_name(tmp_path: Path) -> None:
+    drafts = shelf(tmp_path, **{"3-essay.json": dumped()})
+    assert [drafts.find(3, "essay", wanted).saved for wanted in (OTHER, SAVED, SAVED)] == [False, True, True]
+
+
 def test_a_draft_that_goes_away_meanwhile_is_none(tmp_path: Path) -> None:
     drafts = shelf(tmp_path, **{"3-essay.json": dumped()})
     (tmp_path / "slug" / "3-essay.json").unlink()
