@@ -36,8 +36,10 @@ def check_place(path: Path, *, what: str, force: bool, hint: str = "") -> None:
         raise DraftError(f"cannot write {path}: {reason(error)} in {folder}") from error
 
 
-def write_whole(path: Path, text: str, *, replace: bool = True) -> None:
+def write_whole(path: Path, text: str, *, replace: bool = True, flush: bool = True) -> None:
     """Write a text file atomically: a temporary file beside it, flushed to disk, then moved into place.
+
+    Without `flush` it is whole for every reader, but may be empty after a power failure.
 
     Raises:
         ExistsError: without `replace`, something stands there, even if it came there this moment.
@@ -51,7 +53,8 @@ def write_whole(path: Path, text: str, *, replace: bool = True) -> None:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
-            os.fsync(file.fileno())
+            if flush:
+                os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_umask())
         if replace:
             temporary.replace(path)

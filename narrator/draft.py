@@ -178,16 +178,22 @@ def slug(title: str, session_id: str) -> str:
     return f"{stem}-{tail}"
 
 
-def draft_path(folder: Path, slug_: str, index: int, style: str, identity_: str) -> Path:
-    """Where a draft of this identity goes: the plain name, or one with six characters of the identity's hash.
+def draft_names(index: int, style: str, identity_: str) -> tuple[str, str]:
+    """The names that a draft of this identity may have in its session's folder: the plain one, and one of its own.
 
-    The plain name belongs to whichever identity came first.
+    The plain name belongs to whichever identity came first; the other has six characters of the identity's hash.
     """
     style = re.sub(r"[^A-Za-z0-9_-]+", "-", style) or "style"
-    plain = folder / slug_ / f"{index}-{style}.json"
-    if not plain.exists() or _identity_at(plain) == identity_:
-        return plain
-    return plain.with_name(f"{index}-{style}-{identity_[:6]}.json")
+    return f"{index}-{style}.json", f"{index}-{style}-{identity_[:6]}.json"
+
+
+def draft_path(folder: Path, slug_: str, index: int, style: str, identity_: str) -> Path:
+    """Where a draft of this identity is, or would go: its plain name, or the one of its own (`draft_names`)."""
+    plain, own = (folder / slug_ / name for name in draft_names(index, style, identity_))
+    if not plain.exists():
+        # Whoever had the plain name may be gone: what is saved beside it is still the same essay.
+        return own if own.exists() and _identity_at(own) == identity_ else plain
+    return plain if _identity_at(plain) == identity_ else own
 
 
 def _identity_at(path: Path) -> str | None:
@@ -254,14 +260,14 @@ def read_draft(text: str | bytes, name: str) -> Draft:
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise DraftError(f"{name}: draft schema {schema!r}; this version of narrate reads schema {SCHEMA} and earlier")
     try:
-        return Draft.model_validate(_migrate(data))
+        return Draft.model_validate(migrate(data))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])
         raise DraftError(f"{name}: not a valid draft: {where}: {first['msg']}") from error
 
 
-def _migrate(data: dict[str, Any]) -> dict[str, Any]:
+def migrate(data: dict[str, Any]) -> dict[str, Any]:
     """A draft of an earlier schema in the shape of this one; its identity stays what it was.
 
     In schema 1 what was set stood in the model's settings, and a cost, which was never known, was a bare number.

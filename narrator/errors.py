@@ -6,6 +6,7 @@
     ├── StyleError                     2   a style or theme folder is wrong
     ├── DraftError                     2   a draft cannot be read or written
     │   └── ExistsError                2   it would replace something
+    ├── BudgetError                    1   asking would pass what may be spent
     └── ModelError                     3   the model gave no usable essay
         ├── ModelUnavailableError      3   worth another try: rate limit, server fault, lost connection
         ├── ModelRejectedError         3   the request itself was turned down: key, quota, parameters
@@ -62,6 +63,10 @@ class ExistsError(DraftError):
     """Something stands where the output would go."""
 
 
+class BudgetError(NarratorError):
+    """Asking would pass what may be spent; nothing was sent."""
+
+
 class ModelError(NarratorError):
     """The model gave no usable essay; nothing was saved as if it were whole."""
 
@@ -71,17 +76,23 @@ class ModelError(NarratorError):
 class ModelUnavailableError(ModelError):
     """The endpoint could not answer now; another try may succeed."""
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after: float | None = None, status: int | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds the server asked us to wait; None when it did not say."""
+        self.status = status
+        """HTTP status, or what the server's words amount to; None when there was no answer."""
 
 
 class ModelRejectedError(ModelError):
     """The endpoint turned the request down; the same request would fail again."""
 
-    def __init__(self, message: str, *, tools: bool = False, parameters: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, *, tools: bool = False, parameters: tuple[str, ...] = (), lasting: bool = False
+    ) -> None:
         super().__init__(message)
+        self.lasting = lasting
+        """It was for the key, its quota, the model's name or the address: every other request would fail like it."""
         self.tools = tools
         """It may have been turned down for its tools: the same request without them may do."""
         self.parameters = parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 from narrator.citations import cited_indices
 from narrator.context import Context, add_read
@@ -16,9 +16,10 @@ from narrator.markdown import prose_of
 from narrator.model.rounds import Offer
 from narrator.prices import Price, add_costs, cost_of
 from narrator.prompt import Prompt, delimiter_key
-from narrator.repair import repair_essay
+from narrator.repair import repair_steps
 from narrator.reply import Reply
 from narrator.session import Session
+from narrator.steps import Steps, follow
 from narrator.style import Style
 from narrator.verify import check_essay, evidence_of_context
 
@@ -55,18 +56,49 @@ class ModelWriter:
 
     def write(self, prompt: Prompt) -> Reply:
         """Send the prompt's messages; what the model looked up comes with its reply."""
-        if not prompt.lookups:
-            return self._endpoint.write(prompt.wire())
-        whole = {excerpt.index for excerpt in prompt.context.window if not excerpt.omitted}
-        lookups = Lookups(self._session, delimiter_key(prompt.context), self._bounds, given=whole)
-        reply = self._endpoint.write(prompt.wire(), Offer(prompt.wire(lookups=True), lookups))
-        return reply.model_copy(update={"read": lookups.read, "lookups": lookups.made})
+        offer = make_offer(prompt, self._session, self._bounds)
+        return told_lookups(self._endpoint.write(prompt.wire(), offer), offer)
 
 
-def narrate(
+def make_offer(prompt: Prompt, session: Session, bounds: Bounds) -> Offer | None:
+    """The tools that a prompt tells of, over its session; None for a prompt that tells of none."""
+    if not prompt.lookups:
+        return None
+    whole = {excerpt.index for excerpt in prompt.context.window if not excerpt.omitted}
+    lookups = Lookups(session, delimiter_key(prompt.context), bounds, given=whole)
+    return Offer(prompt.wire(lookups=True), lookups)
+
+
+def told_lookups(reply: Reply, offer: Offer | None) -> Reply:
+    """The reply with what was looked up for it."""
+    if offer is None:
+        return reply
+    return reply.model_copy(update={"read": offer.lookups.read, "lookups": offer.lookups.made})
+
+
+def narrate(session: Session, prompt: Prompt, writer: Writer, model: ModelRef | None, **how: Unpack[How]) -> Draft:
+    """The draft that `essay_steps` come to when `writer` answers them.
+
+    Raises:
+        ModelError: the writer gave no usable essay.
+    """
+    return follow(essay_steps(session, prompt, model, **how), writer.write)
+
+
+class How(TypedDict, total=False):
+    """What may be said of an essay beside its prompt (`essay_steps`)."""
+
+    repairs: int
+    settings: Mapping[str, Any] | None
+    price: Price | None
+    keep: Callable[[Draft], None] | None
+    notice: Callable[[str], None] | None
+    now: Callable[[], datetime] | None
+
+
+def essay_steps(
     session: Session,
     prompt: Prompt,
-    writer: Writer,
     model: ModelRef | None,
     *,
     repairs: int = 0,
@@ -75,13 +107,12 @@ def narrate(
     keep: Callable[[Draft], None] | None = None,
     notice: Callable[[str], None] | None = None,
     now: Callable[[], datetime] | None = None,
-) -> Draft:
+) -> Steps[Draft]:
     """Have the essay written, check it, have what failed repaired, and put it together with its evidence.
 
     Args:
         session: The recording.
         prompt: What is asked.
-        writer: Who is asked.
         model: How the draft names the writer; None for the offline one, which nothing is sent back to.
         repairs: At most so many rounds that send failing sentences back.
         settings: What the call set that makes another essay.
@@ -89,13 +120,10 @@ def narrate(
         keep: Given the draft as it is before a repair, so that what happens meanwhile cannot lose it.
         notice: Given a line on each thing that went wrong in a repair, and on what the offline writer could not do.
         now: Tells the time; the world's by default.
-
-    Raises:
-        ModelError: the writer gave no usable essay.
     """
     clock = now or (lambda: datetime.now(UTC))
     started = clock()
-    reply, say = writer.write(prompt), notice or (lambda _line: None)
+    reply, say = (yield prompt), notice or (lambda _line: None)
     for note in reply.notes if model is None else ():
         say(note)
     context = add_read(prompt.context, session, reply.read)
@@ -121,7 +149,7 @@ def narrate(
     if keep is not None:
         keep(draft)
     known = prompt.model_copy(update={"context": context})
-    repaired = repair_essay(reply.text, check, session, known, writer.write, rounds=repairs, notice=say)
+    repaired = yield from repair_steps(reply.text, check, session, known, rounds=repairs, notice=say)
     mended = draft.model_copy(
         update={
             "evidence": evidence_of(repaired.essay, session, context),

@@ -8,7 +8,7 @@ a repair are given `style`, `key`, `items`, `evidence` and `hidden`; `redo.user.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,21 +36,7 @@ class Templates:
         """Take the templates of `style`."""
         self._folder = style.folder
         self._shared = asset_folder("prompts") / "_shared"
-
-    @cached_property
-    def _environment(self) -> jinja2.Environment:
-        import jinja2
-
-        environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader([self._folder, self._shared]),
-            undefined=jinja2.StrictUndefined,
-            autoescape=False,  # noqa: S701  # a prompt is text for a model, not HTML
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-        )
-        environment.filters["in_words"] = in_words
-        return environment
+        self._environment = _open(self._folder, self._shared)
 
     def render(self, name: str, facts: Mapping[str, Any]) -> str:
         """A template filled in, without blank lines round it.
@@ -92,19 +78,44 @@ class Templates:
                 says = f"no template uses {name}; those that it could replace are {', '.join(sorted(shared))}"
                 raise StyleError(f"{path}, line 1: {says}")
 
-    def _uses(self, name: str, path: Path) -> set[str | None]:
-        """The templates that one includes, imports or extends; None stands for one whose name it works out."""
-        import jinja2
-        from jinja2 import meta
+    def _uses(self, name: str, path: Path) -> frozenset[str | None]:
+        return _referenced(self._environment, name, path, _read(path))
 
-        text = _read(path)
-        try:
-            parsed = self._environment.parse(text, name, str(path))
-            # Some mistakes, as a filter that is none, show only when code is made of it.
-            self._environment.compile(text, name, str(path))
-        except jinja2.TemplateSyntaxError as error:
-            raise StyleError(f"{path}, line {error.lineno}: {error.message}") from error
-        return set(meta.find_referenced_templates(parsed))
+
+@lru_cache(maxsize=16)
+def _open(folder: Path, shared: Path) -> jinja2.Environment:
+    """What renders the templates of two folders, the first before the second.
+
+    Kept for the next prompt: to make code of the templates takes ten times as long as to fill them in. A file that was
+    changed meanwhile is read again.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([folder, shared]),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  # a prompt is text for a model, not HTML
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["in_words"] = in_words
+    return environment
+
+
+@lru_cache(maxsize=256)
+def _referenced(environment: jinja2.Environment, name: str, path: Path, text: str) -> frozenset[str | None]:
+    """The templates that a text includes, imports or extends; None stands for one whose name it works out."""
+    import jinja2
+    from jinja2 import meta
+
+    try:
+        parsed = environment.parse(text, name, str(path))
+        # Some mistakes, as a filter that is none, show only when code is made of it.
+        environment.compile(text, name, str(path))
+    except jinja2.TemplateSyntaxError as error:
+        raise StyleError(f"{path}, line {error.lineno}: {error.message}") from error
+    return frozenset(meta.find_referenced_templates(parsed))
 
 
 def _read(path: Path) -> str:

@@ -17,6 +17,7 @@ import cassette as tapes
 
 from narrator import tokens
 
+pytest_plugins = ["places"]
 LOOPBACK = ("127.", "::1", "localhost")
 FOREIGN_VARIABLES = (
     *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "NARRATE_MODEL", "SSL_CERT_FILE"),

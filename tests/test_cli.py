@@ -850,7 +850,7 @@ def test_an_essay_is_saved_before_it_is_sent_back(session: str, monkeypatch: pyt
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("narrator.pipeline.repair_essay", interrupted)
+    monkeypatch.setattr("narrator.pipeline.repair_steps", interrupted)
     with Loopback(completion(SPOILED)) as server:
         ran = run("--msg", "1", session, "--base-url", server.url)
     assert (ran.code, ran.out) == (130, "")

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from cassette import Conversation
@@ -424,13 +425,22 @@ class Gate:
         self.inside = 0
         self.left: list[type[BaseException] | None] = []
 
-    async def __aenter__(self) -> Self:
-        self.inside += 1
-        return self
+        self.characters: list[int] = []
+        self.counted: list[Usage | None] = []
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        self.inside -= 1
-        self.left.append(kind)
+    @asynccontextmanager
+    async def admit(self, characters: int) -> AsyncIterator[Callable[[Usage | None], None]]:
+        self.inside += 1
+        self.characters.append(characters)
+        try:
+            yield self.counted.append
+        except ModelUnavailableError as error:
+            self.left.append(type(error))
+            raise
+        else:
+            self.left.append(None)
+        finally:
+            self.inside -= 1
 
 
 def test_many_essays_share_a_client_and_pass_a_gate() -> None:
@@ -444,6 +454,8 @@ def test_many_essays_share_a_client_and_pass_a_gate() -> None:
         replies = asyncio.run(many(server.url))
     assert [reply.text for reply in replies] == [ESSAY] * 5
     assert gate.inside == 0
+    assert gate.counted == [Usage(input=9, output=4, cached=2, reasoning=1)] * 5
+    assert gate.characters == [sum(len(message["content"]) for message in PROMPT)] * 6
     assert sorted(map(str, gate.left)) == sorted(map(str, [ModelUnavailableError, *[None] * 5]))
 
 

@@ -71,6 +71,7 @@ LAYERS = (
     ),
     *(
         "reply",
+        "steps",
         "model",
         "markdown",
         "sections",
@@ -84,8 +85,11 @@ LAYERS = (
         "exhibits",
         "render",
         "pipeline",
+        "asking",
+        "shrinking",
         "redo",
         "comparison",
+        "batch",
         "cli",
         "__main__",
     ),
@@ -244,7 +248,7 @@ def raised() -> set[tuple[str, str | None, int]]:
 
 
 def test_the_tree_of_errors_is_the_one_that_is_drawn() -> None:
-    assert len(list(drawn())) == 13
+    assert len(list(drawn())) == 14
     assert set(drawn()) == raised()
 
 

@@ -14,8 +14,8 @@ import narrator
 
 OWN = {
     *("narrator", "narrator.errors", "narrator.cli"),
-    *(f"narrator.cli.{name}" for name in ("check", "diff", "essay", "group", "lists", "models", "render", "show")),
-    *(f"narrator.cli.{name}" for name in ("targets", "writing")),
+    *(f"narrator.cli.{name}" for name in ("batch", "check", "choices", "diff", "essay", "group", "lists", "models")),
+    *(f"narrator.cli.{name}" for name in ("render", "show", "targets")),
 }
 """Modules of ours that `import narrator.cli` loads, all of them."""
 FOREIGN = {"typer", "annotated_doc", "shellingham"}

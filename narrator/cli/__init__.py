@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from narrator.cli import check, diff, essay, lists, models, render, show, targets
+from narrator.cli import batch, check, diff, essay, lists, models, render, show, targets
 from narrator.cli.group import DEFAULT, DefaultGroup
 from narrator.errors import NarratorError
 
@@ -57,6 +57,7 @@ app.command(DEFAULT)(essay.essay)
 app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("targets")(targets.targets)
+app.command("batch")(batch.batch)
 app.command("diff")(diff.diff)
 app.command("render")(render.render)
 app.command("styles")(lists.styles)

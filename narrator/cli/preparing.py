@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from narrator.cli.writing import Asked
-    from narrator.lookup import Bounds
+    from narrator.asking import Asked, Manner, Request, Terms
     from narrator.prompt import Prompt
     from narrator.session import Session
     from narrator.style import Style
@@ -25,52 +24,24 @@ def open_with_notices(path: str, *, redact: bool) -> Session:
     return session
 
 
-def choose_style(name: str, length: int | None = None, language: str | None = None) -> Style:
-    """The style that `--style` names, as long as `--length` and in the language that `--language` asks for."""
-    from narrator.errors import UsageError
-    from narrator.language import name_language
-    from narrator.style import adapt_style, load_style
-
-    try:
-        named = name_language(language) if language is not None else None
-    except ValueError as error:
-        raise UsageError(f"--language {language!r} {error}") from error
-    return adapt_style(load_style(name), length=length, language=named)
-
-
-def language_of(style: Style, *, offline: bool) -> str | None:
-    """What a draft keeps of the style's language: nothing of English, and nothing offline, where none is asked for."""
-    from narrator.language import ENGLISH
-
-    return None if offline or style.language == ENGLISH else style.language
-
-
 def prepare(
-    session: Session,
-    msg: str,
-    *,
-    style: Style,
-    budget: int | None,
-    before: int,
-    after: int,
-    lookups: Bounds | None = None,
-    again: bool = False,
-) -> Prompt:
-    """The prompt for one message, with a warning for each thing that was stepped over on the way.
+    session: Session, msg: str, style: Style, manner: Manner, terms: Terms, *, budget: int | None, again: bool = False
+) -> Request:
+    """The request for one message, with a warning for each thing that was stepped over on the way.
 
     `again`: it was made before with another budget, and what was stepped over has been told.
     """
+    from narrator.asking import ask
     from narrator.cli.output import warn
-    from narrator.context import DEFAULT_BUDGET, Reach, find_target, take_context
-    from narrator.prompt import build_prompt
+    from narrator.context import find_target
 
     target = find_target(session, msg)
-    reach = Reach(budget=DEFAULT_BUDGET if budget is None else budget, before=before, after=after)
-    context = take_context(session, target, reach)
+    request = ask(session, target, style, manner.length, terms.model_copy(update={"budget": budget}))
+    context = request.prompt.context
     warn(() if again else context.notices)
     if omitted := context.centre.omitted:
         warn([f"message {target} is long: {omitted:,} characters of it left out; --budget shows more"])
-    return build_prompt(context, style, lookups=lookups)
+    return request
 
 
 def print_prompt(prompt: Prompt, asked: Asked) -> None:

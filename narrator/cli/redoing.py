@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from narrator.cli.writing import Asked, Plan, Repairs
+    from narrator.asking import Asked, Request
+    from narrator.cli.writing import Repairs
     from narrator.draft import Draft
     from narrator.lookup import Bounds
     from narrator.model import Settings
@@ -25,21 +26,21 @@ class Redoing(NamedTuple):
     """What a model is asked for it."""
 
 
-def find_redoing(session: Session, plan: Plan, drafts: Path, name: str) -> Redoing:
+def find_redoing(session: Session, request: Request, drafts: Path, name: str) -> Redoing:
     """The draft of this essay, and its section of that name.
 
     Raises:
         DraftError: there is no such draft, or it cannot be read; says what there is instead.
         UsageError: it has no such section; all are listed.
     """
-    from narrator.cli.writing import find_place
+    from narrator.asking import find_place
     from narrator.draft import load_draft
     from narrator.errors import DraftError, UsageError
     from narrator.redo import build_request
     from narrator.sections import find_part, read_parts
 
-    prompt, asked = plan
-    path = find_place(prompt, asked, drafts)
+    prompt, asked = request
+    path = find_place(request, drafts)
     if not path.exists():
         instead = _what_there_is(prompt, asked, drafts, path)
         raise DraftError(f"--redo-section {name}: no draft of this essay; {instead}")
@@ -82,22 +83,22 @@ def _differences(prompt: Prompt, asked: Asked, draft: Draft) -> Iterator[str]:
 
 def write(
     session: Session,
-    plan: Plan,
+    request: Request,
     settings: Settings | None,
     bounds: Bounds | None,
     repairs: Repairs,
-    how: Redoing | Callable[[int], Plan],
+    how: Redoing | Callable[[int], Request],
 ) -> Draft:
-    """Have the essay written (`how` then plans it with another budget), or the section that is to be written again."""
+    """Have the essay written (`how` then asks with another budget), or the section that is to be written again."""
     from narrator.cli.writing import write_draft
 
     if isinstance(how, Redoing):
-        return _write_section(session, plan, settings, repairs, how)
-    return write_draft(session, plan, settings, bounds, repairs, how)
+        return _write_section(session, request, settings, repairs, how)
+    return write_draft(session, request, settings, bounds, repairs, how)
 
 
 def _write_section(
-    session: Session, plan: Plan, settings: Settings | None, repairs: Repairs, redoing: Redoing
+    session: Session, request: Request, settings: Settings | None, repairs: Repairs, redoing: Redoing
 ) -> Draft:
     """Have the section written again, by the endpoint's model or offline."""
     from datetime import UTC, datetime
@@ -107,8 +108,8 @@ def _write_section(
     if settings is None:
         from narrator.offline import OfflineWriter
 
-        whole = OfflineWriter().write(plan.prompt).text
-        return redo_offline(session, plan.prompt, whole, redoing.draft, redoing.at, now=datetime.now(UTC))
+        whole = OfflineWriter().write(request.prompt).text
+        return redo_offline(session, request.prompt, whole, redoing.draft, redoing.at, now=datetime.now(UTC))
     from narrator.cli.output import progress_line
     from narrator.lookup import Bounds
     from narrator.model import Endpoint
@@ -123,7 +124,7 @@ def _write_section(
             redoing.draft,
             redoing.at,
             repairs=repairs.rounds,
-            price=plan.asked.price,
+            price=request.asked.price,
             keep=repairs.keep,
             notice=notice,
         )

@@ -89,11 +89,13 @@ def _print_context(session: Session, msg: str, budget: int | None, before: int, 
 
 
 def _print_prompt(session: Session, msg: str, budget: int | None, before: int, after: int) -> None:
+    from narrator.asking import Manner, Terms, read_style
     from narrator.cli.output import complain
     from narrator.cli.pager import find_pager, print_lines
-    from narrator.cli.preparing import choose_style, prepare
+    from narrator.cli.preparing import prepare
 
-    prompt = prepare(session, msg, style=choose_style("essay"), budget=budget, before=before, after=after)
+    manner, terms = Manner(), Terms(before=before, after=after)
+    prompt = prepare(session, msg, read_style(manner), manner, terms, budget=budget).prompt
     pager = find_pager()
     print_lines(_context_lines(prompt, pager), pager)
     complain(_told(prompt, session))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from narrator.findings import Kind
     from narrator.session import Session
     from narrator.targets import Target
 
@@ -36,11 +35,12 @@ def targets(
     from narrator.cli.output import complain, warn
     from narrator.cli.preparing import open_with_notices
     from narrator.errors import UsageError
+    from narrator.findings import parse_kinds
     from narrator.targets import find_targets
 
     if not session:
         raise UsageError("SESSION '': an empty name; give a recording: a file, a .gz, or - for stdin")
-    kinds, most = None if kind is None else _kinds(kind), _number(limit)
+    kinds, most = None if kind is None else parse_kinds(kind, "--kind"), _number(limit)
     opened = open_with_notices(session, redact=not no_redact)
     found = find_targets(opened, most, kinds)
     warn(opened.notices)
@@ -61,18 +61,6 @@ def _number(given: str) -> int:
     if number < 1:
         raise UsageError(f"--limit {given}: a whole number of at least 1")
     return number
-
-
-def _kinds(given: str) -> tuple[Kind, ...]:
-    """The kinds of finding that `--kind` names."""
-    from narrator.errors import UsageError
-    from narrator.findings import KINDS
-
-    names = [name.strip() for name in given.split(",")]
-    unknown = [name for name in names if name not in KINDS]
-    if unknown:
-        raise UsageError(f"--kind {given}: no kind of finding is called {unknown[0]!r}; there are {', '.join(KINDS)}")
-    return tuple(kind for kind in KINDS if kind in names)
 
 
 def _columns() -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from narrator.findings.calls import CALL_RULES
 from narrator.findings.compaction import COMPACTION_RULES
 from narrator.findings.endings import ENDING_RULES
-from narrator.findings.finding import KINDS, Evidence, Finding, Kind
+from narrator.findings.finding import KINDS, Evidence, Finding, Kind, parse_kinds
 from narrator.findings.marks import mark, marked, mask_of
 from narrator.findings.neighbours import call_during, running_when_sent, sent_meanwhile
 from narrator.findings.sequence import SEQUENCE_RULES
@@ -32,6 +32,7 @@ __all__ = [
     "mark",
     "marked",
     "mask_of",
+    "parse_kinds",
     "running_when_sent",
     "says_nothing",
     "sent_meanwhile",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from narrator.errors import UsageError
 from narrator.record import Record
 from narrator.session import Message
 
@@ -35,6 +36,19 @@ Kind: TypeAlias = Literal[
 ]
 """The closed list; adding one needs a documented reason."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def parse_kinds(given: str, option: str) -> tuple[Kind, ...]:
+    """The kinds that an option names, separated by commas, in the order of `KINDS`.
+
+    Raises:
+        UsageError: one is none; all are listed.
+    """
+    names = [name.strip() for name in given.split(",")]
+    unknown = [name for name in names if name not in KINDS]
+    if unknown:
+        raise UsageError(f"{option} {given}: no kind of finding is called {unknown[0]!r}; there are {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in names)
 
 
 class Evidence(Record):

@@ -28,6 +28,8 @@ _REJECTED = {
     404: ("there is no model {model} at {address}", "check --model (`narrate models` lists them) and --base-url"),
 }
 """Status → what happened, and what to do."""
+_LASTING = {401, 402, 404}
+"""Statuses that every other request would get too; gateways send 403 also for what a filter found in one."""
 _NOWHERE = ("there is no Chat Completions API at {address}", "check --base-url: most end in /v1")
 """The same for status 404 where the server speaks of no model."""
 _REJECTED_OTHERWISE = ("{address} turned the request for {model} down", "the same would fail again")
@@ -63,7 +65,7 @@ _PARAMETER = (
     "extra_forbidden",
 )
 """What servers call it, in a code or in a sentence, lower case."""
-_OURS = re.compile(r"\b(?:stream_options|stream|max_completion_tokens|max_tokens|reasoning_effort)\b")
+_OURS = re.compile(r"\b(?:stream_options|stream|max_completion_tokens|max_tokens|reasoning_effort|prompt_cache_key)\b")
 """What a request holds beside model, messages and tools, and what can be left out or sent under another name."""
 _NOT_TAKEN = re.compile(r"not support|not allowed|not permitted|unexpected|unknown|must be verified to stream")
 """What is said of such a name when it is not taken, and not when its value is wrong."""
@@ -97,7 +99,7 @@ def failure(report: Report, settings: Settings) -> ModelError:
         advice = "choose another message or --model"
         return ModelRefusedError(f"content_filter: a filter turned the request down{said}; {advice}")
     if any(name in text for name in _SPENT):
-        return ModelRejectedError(f"the quota of this key is used up{said}; check its plan and billing")
+        return ModelRejectedError(f"the quota of this key is used up{said}; check its plan and billing", lasting=True)
     if report.status == 413 or (_malformed(report) and any(words in text for words in _TOO_LONG)):
         return _too_long(report, settings, said)
     names = _parameters(report)
@@ -109,7 +111,8 @@ def failure(report: Report, settings: Settings) -> ModelError:
     nowhere = report.status == 404 and not re.search(r"model|deployment|endpoints? found|tool|function", text)
     what, advice = _NOWHERE if nowhere else _REJECTED.get(report.status or 0, _REJECTED_OTHERWISE)
     what = what.format(model=settings.model, address=settings.address)
-    return ModelRejectedError(f"{what}{said}; {advice}", tools=tools)
+    lasting = report.status in _LASTING and not tools
+    return ModelRejectedError(f"{what}{said}; {advice}", tools=tools, lasting=lasting)
 
 
 def _malformed(report: Report) -> bool:
@@ -161,7 +164,7 @@ def _unavailable(report: Report, settings: Settings, said: str) -> ModelUnavaila
     if pause is not None:
         asks = f"; it asks to wait {pause:.3g} s"
         asks += f", longer than the {LONGEST_PAUSE:.0f} s that narrate waits" if pause > LONGEST_PAUSE else ""
-    return ModelUnavailableError(f"{what}{said}{asks}", retry_after=pause)
+    return ModelUnavailableError(f"{what}{said}{asks}", retry_after=pause, status=report.status)
 
 
 def _parameter(report: Report, settings: Settings, said: str) -> str:

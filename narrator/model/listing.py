@@ -44,8 +44,8 @@ async def _list_models(settings: Settings, notice: Callable[[str], None] | None)
     async def one_request() -> tuple[Offered, ...]:
         return read_models(await wire.fetch_models(client, settings), settings)
 
-    async with retry.deadline(settings), wire.open_client(settings) as client:
-        return await retry.persist(one_request, settings, seconds=settings.timeout, notice=notice, wait=None)
+    async with retry.deadline(settings) as limit, wire.open_client(settings) as client:
+        return await retry.persist(one_request, settings, limit=limit, notice=notice, wait=None)
 
 
 def read_models(payload: object, settings: Settings) -> tuple[Offered, ...]:

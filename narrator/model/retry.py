@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
     stop_after_attempt,
-    stop_before_delay,
     wait_exponential,
     wait_random,
 )
+from tenacity.stop import stop_base
 
 from narrator.errors import ModelError, ModelNoAnswerError, ModelUnavailableError
 from narrator.model.faults import LONGEST_PAUSE
@@ -28,8 +28,36 @@ _SPREAD = wait_random(0, 0.5)
 """Seconds on top, so that those a server sent away do not all come back at once."""
 
 
+class Deadline:
+    """The time that is left for a call; what its requests wait at a gate does not count."""
+
+    def __init__(self, seconds: float) -> None:
+        """Begin now; inside an event loop."""
+        self._now = asyncio.get_running_loop().time
+        self._ends = self._now() + seconds
+        self.timeout = asyncio.timeout_at(self._ends)
+
+    @property
+    def left(self) -> float:
+        """Seconds; negative when it is over."""
+        return self._ends - self._now()
+
+    @asynccontextmanager
+    async def waiting(self, passage: AbstractAsyncContextManager[Result]) -> AsyncIterator[Result]:
+        """Enter `passage`, however long that takes; what happens inside counts again."""
+        async with AsyncExitStack() as stack:
+            begun = self._now()
+            self.timeout.reschedule(None)
+            try:
+                entered = await stack.enter_async_context(passage)
+            finally:
+                self._ends += self._now() - begun
+                self.timeout.reschedule(self._ends)
+            yield entered
+
+
 @asynccontextmanager
-async def deadline(settings: Settings, seconds: float | None = None) -> AsyncIterator[None]:
+async def deadline(settings: Settings, seconds: float | None = None) -> AsyncIterator[Deadline]:
     """Stop what happens inside when its time is over.
 
     Args:
@@ -39,12 +67,15 @@ async def deadline(settings: Settings, seconds: float | None = None) -> AsyncIte
     Raises:
         ModelUnavailableError: it is over.
     """
-    limit = asyncio.timeout(settings.timeout if seconds is None else seconds)
+    seconds = settings.timeout if seconds is None else seconds
+    if seconds <= 0:
+        raise late(settings)
+    limit = Deadline(seconds)
     try:
-        async with limit:
-            yield
+        async with limit.timeout:
+            yield limit
     except TimeoutError as error:
-        if not limit.expired():
+        if not limit.timeout.expired():
             raise
         raise late(settings) from error
 
@@ -59,11 +90,11 @@ async def persist(
     request: Callable[[], Awaitable[Result]],
     settings: Settings,
     *,
-    seconds: float,
+    limit: Deadline,
     notice: Callable[[str], None] | None,
     wait: Callable[[float], Awaitable[None]] | None,
 ) -> Result:
-    """The result of `request`, made again while that may help and `settings` allow it, waiting `seconds` at most.
+    """The result of `request`, made again while that may help and `settings` allow it, waiting no longer than `limit`.
 
     Raises:
         ModelUnavailableError: it stayed unavailable; the sentence counts the tries.
@@ -76,7 +107,7 @@ async def persist(
 
     policy = AsyncRetrying(
         sleep=asyncio.sleep if wait is None else wait,
-        stop=stop_after_attempt(settings.attempts) | stop_before_delay(seconds),
+        stop=stop_after_attempt(settings.attempts) | _Late(limit),
         wait=_pause,
         retry=_may_help,
         before_sleep=tell,
@@ -93,6 +124,16 @@ async def persist(
         raise ModelUnavailableError(
             f"{error}; tried {tries} times, try again later", retry_after=error.retry_after
         ) from error
+
+
+class _Late(stop_base):
+    """Stops where the next try would come too late."""
+
+    def __init__(self, limit: Deadline) -> None:
+        self._limit = limit
+
+    def __call__(self, state: RetryCallState) -> bool:
+        return state.upcoming_sleep >= self._limit.left
 
 
 def _error(state: RetryCallState) -> BaseException | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from narrator.draft import Usage
 from narrator.errors import ModelNoAnswerError, ModelRejectedError
@@ -31,6 +32,21 @@ _NOW = "Write the essay now; nothing more can be looked up.\n"
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
 Ask: TypeAlias = Callable[[Messages, Sequence[Mapping[str, Any]]], Awaitable[Reply | Calls]]
 """Sends messages with tools, or without, and gives the essay or what the model calls."""
+
+Result = TypeVar("Result")
+
+
+class Aside(Protocol):
+    """Does work outside the event loop."""
+
+    def __call__(self, work: Callable[[], Result], /) -> Awaitable[Result]:
+        """What the work gives, once it is done."""
+        ...
+
+
+async def at_once(work: Callable[[], Result], /) -> Result:
+    """Do the work here and now."""
+    return work()
 
 
 class Offer(NamedTuple):
@@ -66,7 +82,7 @@ async def write_plainly(ask: Ask, messages: Messages) -> Reply:
 
 
 async def write_with_lookups(
-    ask: Ask, messages: Messages, offer: Offer, settings: Settings, tell: Callable[[str], None]
+    ask: Ask, messages: Messages, offer: Offer, settings: Settings, tell: Callable[[str], None], aside: Aside
 ) -> tuple[Reply, bool]:
     """The essay, and whether the endpoint made something of the tools; why it did not is told before it is asked again.
 
@@ -77,7 +93,7 @@ async def write_with_lookups(
     if settings.looks_up_apart:
         opening[-1]["content"] += f"\n{_NOT_YET}\n"
     talk = _Talk(list(opening))
-    reply = await _look_up(ask, talk, offer.lookups)
+    reply = await _look_up(ask, talk, offer.lookups, aside)
     if talk.refused:
         tell(f"{talk.refused}; asked again without tools")
     if reply is None or settings.looks_up_apart:
@@ -86,7 +102,7 @@ async def write_with_lookups(
     return reply.model_copy(update=counted), not talk.refused
 
 
-async def _look_up(ask: Ask, talk: _Talk, lookups: Lookups) -> Reply | None:
+async def _look_up(ask: Ask, talk: _Talk, lookups: Lookups, aside: Aside) -> Reply | None:
     """Answer the model's calls round by round; None when it has not written by the end of the last."""
     for number in range(lookups.bounds.rounds):
         try:
@@ -100,7 +116,7 @@ async def _look_up(ask: Ask, talk: _Talk, lookups: Lookups) -> Reply | None:
         talk.count(outcome)
         if isinstance(outcome, Reply):
             return outcome
-        _answer(outcome, talk, lookups, lookups.bounds.rounds - number - 1)
+        await aside(partial(_answer, outcome, talk, lookups, lookups.bounds.rounds - number - 1))
         if lookups.spent:
             return None
     return None

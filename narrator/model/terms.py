@@ -21,8 +21,8 @@ class Terms:
         self._settings = settings
         self._refused: set[str] = set()
 
-    def parameters(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """What a request holds beside model and messages."""
+    def parameters(self, tools: Sequence[Mapping[str, Any]], cache_key: str | None = None) -> dict[str, Any]:
+        """What a request holds beside model and messages; `cache_key` is the same for prompts that begin alike."""
         settings, sent = self._settings, dict[str, Any]()
         if settings.stream and "stream" not in self._refused:
             sent["stream"] = True
@@ -30,6 +30,9 @@ class Terms:
                 sent["stream_options"] = {"include_usage": True}
         if settings.max_output_tokens is not None:
             sent[self._limit()] = settings.max_output_tokens
+        # A strict server refuses what it does not know, and only OpenAI's is known to use it.
+        if cache_key is not None and settings.place.is_openai and "prompt_cache_key" not in self._refused:
+            sent["prompt_cache_key"] = cache_key
         if tools:
             sent["tools"] = list(tools)
             if settings.looks_up_apart and "reasoning_effort" not in self._refused:

@@ -13,7 +13,7 @@ import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import anyio
 import httpx2
@@ -84,6 +84,10 @@ def open_client(settings: Settings) -> openai.AsyncOpenAI:
     return client
 
 
+_NOT_KEPT = ("messages", "model", "stream_options", "prompt_cache_key")
+"""What of a request a draft has already, and what changes no word of the answer."""
+
+
 def _headers(settings: Settings) -> dict[str, Any]:
     """An older address of Azure OpenAI takes a key in a header of its own."""
     if not settings.place.deployment:
@@ -91,11 +95,20 @@ def _headers(settings: Settings) -> dict[str, Any]:
     return {"api-key": settings.api_key.get_secret_value(), "Authorization": openai.Omit()}
 
 
+class Hears(NamedTuple):
+    """Who is told of an answer as it comes."""
+
+    piece: Callable[[str], None] | None = None
+    """Gets every piece of text."""
+    begun: Callable[[], None] | None = None
+    """Called with every event: the endpoint has read the prompt."""
+
+
 async def ask(
     client: openai.AsyncOpenAI,
     settings: Settings,
     messages: Sequence[Mapping[str, Any]],
-    hear: Callable[[str], None] | None,
+    hears: Hears,
     parameters: Mapping[str, Any],
 ) -> Answer:
     """Send one request and take its answer, which may be cut off or no essay.
@@ -104,7 +117,7 @@ async def ask(
         client: from `open_client`, in the same event loop.
         settings: what `client` was made from.
         messages: chat messages, `role` and `content`, and what belongs to calls of tools.
-        hear: gets every piece of text as it comes, if anything does.
+        hears: who is told of the answer as it comes.
         parameters: whatever else the request holds.
 
     Raises:
@@ -121,8 +134,10 @@ async def ask(
             answer.sent = _sent(response.http_request.content)
             async for payload in _payloads(response.http_response, settings, answer):
                 piece = answer.add(payload)
-                if piece and hear is not None:
-                    hear(piece)
+                if hears.begun is not None:
+                    hears.begun()
+                if piece and hears.piece is not None:
+                    hears.piece(piece)
     except _FOREIGN as error:
         failed = fault(error, settings)
         # After the finish reason only the token count can be lost: the essay is whole.
@@ -136,7 +151,7 @@ async def ask(
 def _sent(body: bytes) -> dict[str, Any]:
     """What a request said beside its messages and its model, fit to keep: tools by their names."""
     said: dict[str, Any] = json.loads(body)
-    kept = {name: value for name, value in said.items() if name not in ("messages", "model", "stream_options")}
+    kept = {name: value for name, value in said.items() if name not in _NOT_KEPT}
     if "tools" in kept:
         kept["tools"] = [tool["function"]["name"] for tool in kept["tools"]]
     return kept
@@ -245,9 +260,11 @@ def _no_connection(error: BaseException, settings: Settings) -> ModelError:
         return ModelUnavailableError(f"{settings.address} did not take the connection in time")
     reason = settings.words(_reason(chain))
     if any(isinstance(link, ssl.SSLCertVerificationError) for link in chain):
-        return ModelRejectedError(f"the certificate of {settings.address} is not trusted: {reason}; set SSL_CERT_FILE")
+        return ModelRejectedError(
+            f"the certificate of {settings.address} is not trusted: {reason}; set SSL_CERT_FILE", lasting=True
+        )
     if any(isinstance(link, _OUR_FAULT) for link in chain):
-        return ModelRejectedError(f"{settings.address} cannot be asked: {reason}; check --base-url")
+        return ModelRejectedError(f"{settings.address} cannot be asked: {reason}; check --base-url", lasting=True)
     return ModelUnavailableError(f"the connection to {settings.address} failed: {reason}")
 
 

@@ -14,9 +14,10 @@ from narrator.repair.request import Given, Tried, build_request, choose_failing,
 from narrator.reply import Reply
 from narrator.report import Check, Repair, Report
 from narrator.session import Session
+from narrator.steps import Steps, follow
 from narrator.verify import Evidence, evidence_of_context, verify_essay
 
-__all__ = ["Repaired", "repair_essay"]
+__all__ = ["Repaired", "repair_essay", "repair_steps"]
 
 
 class Repaired(NamedTuple):
@@ -40,6 +41,20 @@ def repair_essay(
     notice: Callable[[str], None],
     within: Callable[[str], tuple[int, int]] | None = None,
 ) -> Repaired:
+    """What `repair_steps` come to when `ask` answers them."""
+    return follow(repair_steps(essay, check, session, prompt, rounds=rounds, notice=notice, within=within), ask)
+
+
+def repair_steps(
+    essay: str,
+    check: Check,
+    session: Session,
+    prompt: Prompt,
+    *,
+    rounds: int,
+    notice: Callable[[str], None],
+    within: Callable[[str], tuple[int, int]] | None = None,
+) -> Steps[Repaired]:
     """Send the sentences in which `check` found something back to the writer, in at most `rounds` rounds.
 
     `prompt` is the one the essay was written from. `within` gives the half-open span of an essay outside of which no
@@ -57,7 +72,7 @@ def repair_essay(
             break
         try:
             request, read = build_request(prompt, session, chosen, tried)
-            reply = ask(request)
+            reply = yield request
         except NarratorError as error:
             notice(f"the essay stays as it was before repair round {number}: {error}")
             lost = (_Judged(one, None, f"no answer: {error}").recorded(number) for one in chosen)

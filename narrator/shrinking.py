@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from narrator.context import LEAST_BUDGET
 from narrator.errors import ModelTooLongError, UsageError
+from narrator.steps import Steps
 
 if TYPE_CHECKING:
-    from narrator.cli.writing import Plan
+    from narrator.asking import Request
     from narrator.prompt import Prompt
 
 Written = TypeVar("Written")
@@ -21,18 +22,18 @@ _AT_MOST = 0.75
 
 
 def shrink_once(
-    write: Callable[[Plan], Written],
-    plan: Plan,
-    smaller: Callable[[int], Plan],
+    write: Callable[[Request], Steps[Written]],
+    request: Request,
+    smaller: Callable[[int], Request],
     *,
     answer: int | None,
     notice: Callable[[str], None],
-) -> Written:
-    """What `write` makes of the plan's prompt, or, if that is too long for the model, of a smaller one.
+) -> Steps[Written]:
+    """What `write` makes of the request's prompt, or, if that is too long for the model, of a smaller one.
 
     Args:
-        write: asks the model.
-        plan: the one that is wanted.
+        write: gives the steps that ask the model.
+        request: the one that is wanted.
         smaller: makes one with so many tokens for target and window.
         answer: limit of the answer in tokens, if there is one.
         notice: gets a line that says what was found too long, and the budget that is tried.
@@ -42,18 +43,18 @@ def shrink_once(
         ModelError: the model gave no usable essay.
     """
     try:
-        return write(plan)
+        return (yield from write(request))
     except ModelTooLongError as error:
-        budget = smaller_budget(error, plan.prompt, answer)
-        if budget >= plan.prompt.context.tokens:
-            raise _hopeless(error, plan.prompt.context.tokens) from error
+        budget = smaller_budget(error, request.prompt, answer)
+        if budget >= request.prompt.context.tokens:
+            raise _hopeless(error, request.prompt.context.tokens) from error
         try:
             less = smaller(budget)
         except UsageError as refusal:  # --before and --after promise more than goes in
             raise _hopeless(error, budget) from refusal
         notice(f"{_what(error)}; asked again with --budget {budget}")
     try:
-        return write(less)
+        return (yield from write(less))
     except ModelTooLongError as error:
         raise _hopeless(error, budget) from error
 
